@@ -1,0 +1,39 @@
+package spec
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+)
+
+// Text is a piece of SQL that knows where each of its bytes stands in the user's file. Value has LF line ends and no BOM.
+type Text struct {
+	Value  string
+	File   string
+	Line   int // line of the first byte
+	Column int // column of the first byte of each line (a block's indentation + 1; 1 in a file of its own)
+}
+
+// At returns the position of the byte at offset.
+func (t *Text) At(offset int) diag.Position {
+	offset = min(max(offset, 0), len(t.Value))
+	before := t.Value[:offset]
+	lineStart := strings.LastIndexByte(before, '\n') + 1
+	return diag.Position{
+		File:   t.File,
+		Line:   t.Line + strings.Count(before, "\n"),
+		Column: t.Column + utf8.RuneCountInString(before[lineStart:]),
+	}
+}
+
+// ByteOffset converts a 1-based character position, as the PostgreSQL parser and server count, to a byte offset.
+func (t *Text) ByteOffset(character int) int {
+	for offset := range t.Value {
+		if character <= 1 {
+			return offset
+		}
+		character--
+	}
+	return len(t.Value)
+}
