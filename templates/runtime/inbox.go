@@ -1,0 +1,327 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// DB is the database a consumer writes to: a *pgxpool.Pool, a *pgx.Conn, or a wrapper around one. A pgx.Tx works too;
+// each message then gets a savepoint, and what it did lasts only if that transaction commits.
+type DB interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Outcome says what became of a message that was handled without an error. Every outcome is to be acknowledged.
+type Outcome int
+
+// The outcomes. The zero Outcome comes with an error.
+const (
+	Applied   Outcome = iota + 1 // the effect and its marker are committed
+	Duplicate                    // a marker was there: the effect happened before, nothing was changed
+	Skipped                      // the consumer has no handler for the wire type and the spec says on_unknown: skip
+)
+
+// String returns the outcome's name as logs and metrics show it.
+func (o Outcome) String() string {
+	switch o {
+	case Applied:
+		return "applied"
+	case Duplicate:
+		return "duplicate"
+	case Skipped:
+		return "skipped"
+	default:
+		return "failed"
+	}
+}
+
+// Event is what an observer is told about each message.
+type Event struct {
+	Consumer string
+	Message  string // the message's name in the spec; the wire type when it is unknown
+	ID       string
+	Outcome  Outcome // zero when Err is set
+	Err      error
+	Duration time.Duration
+}
+
+// Option configures a consumer.
+type Option func(*inbox)
+
+// WithLogger sets the logger; the default is slog.Default. A duplicate is logged at level info, an applied message at
+// level debug; an error is returned, not logged.
+func WithLogger(logger *slog.Logger) Option {
+	return func(i *inbox) { i.logger = logger }
+}
+
+// WithObserver has f called once for each message that was handled, failed ones included. f is called from the
+// goroutine that handles the message, after its transaction ended; in a …Tx method, before the caller's commit.
+func WithObserver(f func(ctx context.Context, e Event)) Option {
+	return func(i *inbox) { i.observe = f }
+}
+
+// inbox applies deliveries for one consumer.
+type inbox struct {
+	db       DB
+	consumer string
+	logger   *slog.Logger
+	observe  func(ctx context.Context, e Event)
+}
+
+func newInbox(db DB, consumer string, options []Option) *inbox {
+	i := &inbox{db: db, consumer: consumer, logger: slog.Default(), observe: func(context.Context, Event) {}}
+	for _, option := range options {
+		option(i)
+	}
+	return i
+}
+
+// delivery is one message, ready to be applied.
+type delivery struct {
+	message     string
+	id          string
+	fingerprint int64
+	guarded     *statement  // marker, effect and check in one statement; nil: effects run behind a marker of their own
+	effects     []statement // in the order of the spec
+}
+
+// statement is SQL with its arguments.
+type statement struct {
+	sql    string
+	args   []any
+	expect *rows // checked against the command tag; nil when the SQL checks for itself
+}
+
+// rows is an expectation that only the command tag can answer.
+type rows struct {
+	label string
+	met   func(n int64) bool
+	text  string
+}
+
+// querier is what a pgx.Tx and a *pgx.Conn have in common.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// apply handles d in a transaction of its own.
+func (i *inbox) apply(ctx context.Context, d delivery) (Outcome, error) {
+	return i.report(ctx, d, func() (Outcome, error) {
+		if conn, ok := i.db.(*pgx.Conn); ok && conn.PgConn().TxStatus() == 'T' {
+			return 0, errors.New("the connection is inside a transaction: call the …Tx method with it")
+		}
+		_, nested := i.db.(pgx.Tx)
+		switch {
+		case nested:
+			return i.savepoint(ctx, d)
+		case d.guarded != nil:
+			return i.guarded(ctx, i.db.QueryRow, d)
+		default:
+			return i.transaction(ctx, d)
+		}
+	})
+}
+
+// applyTx handles d inside the caller's transaction.
+func (i *inbox) applyTx(ctx context.Context, tx pgx.Tx, d delivery) (Outcome, error) {
+	return i.report(ctx, d, func() (Outcome, error) { return i.inside(ctx, tx, d) })
+}
+
+// report checks the id, runs handle, and tells the logger and the observer.
+func (i *inbox) report(ctx context.Context, d delivery, handle func() (Outcome, error)) (Outcome, error) {
+	start := time.Now()
+	var outcome Outcome
+	err := checkID(d.id)
+	if err == nil {
+		outcome, err = handle()
+	}
+	if err != nil {
+		outcome, err = 0, i.failure(d.message, d.id, err)
+	}
+	i.observe(ctx, Event{i.consumer, d.message, d.id, outcome, err, time.Since(start)})
+	switch outcome {
+	case Applied:
+		i.log(ctx, slog.LevelDebug, "applied", d)
+	case Duplicate:
+		i.log(ctx, slog.LevelInfo, "duplicate skipped", d)
+	}
+	return outcome, err
+}
+
+func (i *inbox) log(ctx context.Context, level slog.Level, text string, d delivery) {
+	i.logger.LogAttrs(ctx, level, text,
+		slog.String("consumer", i.consumer), slog.String("message", d.message), slog.String("message_id", d.id))
+}
+
+// inside handles d in a transaction that somebody else commits.
+func (i *inbox) inside(ctx context.Context, tx pgx.Tx, d delivery) (Outcome, error) {
+	if d.guarded != nil {
+		return i.guarded(ctx, tx.QueryRow, d)
+	}
+	marker, err := tx.Exec(ctx, markerSQL, i.markerArgs(d)...)
+	if err != nil {
+		return 0, err
+	}
+	if marker.RowsAffected() == 0 {
+		return i.duplicate(ctx, tx.QueryRow, d, nil)
+	}
+	if err := runEffects(ctx, tx, d.effects, false); err != nil {
+		return 0, err
+	}
+	return Applied, nil
+}
+
+func (i *inbox) savepoint(ctx context.Context, d delivery) (outcome Outcome, err error) {
+	err = pgx.BeginFunc(ctx, i.db, func(tx pgx.Tx) error {
+		outcome, err = i.inside(ctx, tx, d)
+		return err
+	})
+	return outcome, err
+}
+
+type queryRow func(ctx context.Context, sql string, args ...any) pgx.Row
+
+// guarded runs marker, effect and check as one statement.
+func (i *inbox) guarded(ctx context.Context, query queryRow, d delivery) (Outcome, error) {
+	var fresh, affected int64
+	var seen *int64
+	into := []any{&fresh, &affected}
+	if detectReuse {
+		into = append(into, &seen)
+	}
+	args := append(i.markerArgs(d), d.guarded.args...)
+	if err := query(ctx, d.guarded.sql, args...).Scan(into...); err != nil {
+		return 0, err
+	}
+	if fresh == 0 {
+		return i.duplicate(ctx, query, d, seen)
+	}
+	return Applied, nil
+}
+
+func (i *inbox) markerArgs(d delivery) []any {
+	if detectReuse {
+		return []any{i.consumer, d.id, d.fingerprint}
+	}
+	return []any{i.consumer, d.id}
+}
+
+// duplicate tells a duplicate from an id that came with other content. seen is the fingerprint stored with the marker;
+// nil when the statement that met the marker could not see it, because it was committed after that statement's snapshot.
+func (i *inbox) duplicate(ctx context.Context, query queryRow, d delivery, seen *int64) (Outcome, error) {
+	if !detectReuse {
+		return Duplicate, nil
+	}
+	if seen == nil {
+		err := query(ctx, seenSQL, i.consumer, d.id).Scan(&seen)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return 0, err
+		}
+	}
+	if seen != nil && !sameContent(*seen, d.fingerprint) {
+		return 0, ErrReusedID
+	}
+	return Duplicate, nil
+}
+
+// transaction sends BEGIN and the marker in one round trip, and when the message is fresh, its effects and COMMIT in a
+// second.
+func (i *inbox) transaction(ctx context.Context, d delivery) (Outcome, error) {
+	var conn *pgx.Conn
+	switch db := i.db.(type) {
+	case *pgx.Conn:
+		conn = db
+	case *pgxpool.Pool:
+		lent, err := db.Acquire(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer lent.Release()
+		conn = lent.Conn()
+	default:
+		return i.savepoint(ctx, d)
+	}
+	outcome, err := i.transactionOn(ctx, conn, d)
+	if err != nil {
+		rollback(ctx, conn)
+	}
+	return outcome, err
+}
+
+func (i *inbox) transactionOn(ctx context.Context, conn *pgx.Conn, d delivery) (Outcome, error) {
+	begin := &pgx.Batch{}
+	begin.Queue("BEGIN")
+	fresh := false
+	begin.Queue(markerSQL, i.markerArgs(d)...).Exec(func(tag pgconn.CommandTag) error {
+		fresh = tag.RowsAffected() == 1
+		return nil
+	})
+	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
+		return 0, err
+	}
+	if fresh {
+		if err := runEffects(ctx, conn, d.effects, true); err != nil {
+			return 0, err
+		}
+		return Applied, nil
+	}
+	outcome, err := i.duplicate(ctx, conn.QueryRow, d, nil)
+	rollback(ctx, conn)
+	return outcome, err
+}
+
+// runEffects sends the effects in order in one round trip. With commit, COMMIT travels with them, unless an expectation
+// must be checked here first.
+func runEffects(ctx context.Context, q querier, effects []statement, commit bool) error {
+	batch := &pgx.Batch{}
+	checked := false
+	for _, e := range effects {
+		checked = checked || e.expect != nil
+		batch.Queue(e.sql, e.args...).Exec(func(tag pgconn.CommandTag) error { return e.expect.check(tag.RowsAffected()) })
+	}
+	if !commit {
+		return q.SendBatch(ctx, batch).Close()
+	}
+	if checked {
+		if err := q.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		batch = &pgx.Batch{}
+	}
+	batch.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	return q.SendBatch(ctx, batch).Close()
+}
+
+func (r *rows) check(n int64) error {
+	if r == nil || r.met(n) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: expected %s, affected %d", ErrExpectation, r.label, r.text, n)
+}
+
+// rollback ends the transaction on conn, whatever became of ctx. A connection that can't be rolled back is closed: one
+// with an open transaction must not be used again.
+func rollback(ctx context.Context, conn *pgx.Conn) {
+	if conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+		_ = conn.Close(ctx)
+	}
+}
