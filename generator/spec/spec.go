@@ -187,10 +187,13 @@ type Outbox struct {
 }
 
 // Example is a worked case, run by the generated tests and by prove.
+//
+// Message and Want hold nil, bool, int64, json.Number (a fraction, or beyond int64), string, []any and map[string]any.
 type Example struct {
-	Pos     diag.Position
-	Given   *Text
-	Message map[string]any
-	Query   *Text
-	Want    any
+	Pos        diag.Position
+	Given      *Text // nil when absent
+	Message    map[string]any
+	MessagePos diag.Position
+	Query      *Text // nil when absent; Want belongs to it
+	Want       any
 }

@@ -13,6 +13,8 @@ type Text struct {
 	File   string
 	Line   int // line of the first byte
 	Column int // column of the first byte of each line (a block's indentation + 1; 1 in a file of its own)
+
+	columns []int // of each character and of the end, for a quoted scalar, in which escapes shift them
 }
 
 // At returns the position of the byte at offset.
@@ -20,11 +22,12 @@ func (t *Text) At(offset int) diag.Position {
 	offset = min(max(offset, 0), len(t.Value))
 	before := t.Value[:offset]
 	lineStart := strings.LastIndexByte(before, '\n') + 1
-	return diag.Position{
-		File:   t.File,
-		Line:   t.Line + strings.Count(before, "\n"),
-		Column: t.Column + utf8.RuneCountInString(before[lineStart:]),
+	characters := utf8.RuneCountInString(before[lineStart:])
+	pos := diag.Position{File: t.File, Line: t.Line + strings.Count(before, "\n"), Column: t.Column + characters}
+	if characters < len(t.columns) {
+		pos.Column = t.columns[characters]
 	}
+	return pos
 }
 
 // ByteOffset converts a 1-based character position, as the PostgreSQL parser and server count, to a byte offset.

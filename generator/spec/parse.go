@@ -1,0 +1,43 @@
+package spec
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const nextLine = '\u0085'
+
+// YAML 1.1 ends a line at these characters too, an editor does not, and a CR inside an SQL string must survive. While
+// the YAML is parsed, noncharacters stand in for them: one for one, so that columns stay right.
+var (
+	hideBreaks = strings.NewReplacer(
+		"\r", "\U0010FFFE", string(nextLine), "\U0010FFFF", "\u2028", "\U000FFFFE", "\u2029", "\U000FFFFF")
+	showBreaks = strings.NewReplacer(
+		"\U0010FFFE", "\r", "\U0010FFFF", string(nextLine), "\U000FFFFE", "\u2028", "\U000FFFFF", "\u2029")
+)
+
+// parse returns the first document of a YAML text, and the start of a second one if there is any. An empty text gives
+// io.EOF.
+func parse(text string) (first, second *yaml.Node, err error) {
+	defer func() {
+		// yaml.v3 has panicked on malformed input before.
+		if recover() != nil {
+			err = errors.New("yaml: this is not YAML")
+		}
+	}()
+	decoder := yaml.NewDecoder(strings.NewReader(hideBreaks.Replace(text)))
+	first, second = new(yaml.Node), new(yaml.Node)
+	if err := decoder.Decode(first); err != nil {
+		return nil, nil, err
+	}
+	switch err := decoder.Decode(second); {
+	case errors.Is(err, io.EOF):
+		return first, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	return first, second, nil
+}

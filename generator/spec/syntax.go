@@ -1,0 +1,180 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+)
+
+// A syntaxRule turns one complaint of the YAML parser into what to do about it.
+type syntaxRule struct {
+	complaint string
+	advice    string
+	// find returns the byte offset of the fault in the line that holds it; nil means the line's first character.
+	find func(e syntaxError, lineStart int) int
+}
+
+var syntaxRules = []syntaxRule{
+	{"found a tab character", tabAdvice, exactOffset},
+	{"cannot start any token", "a value can't start with %s: put it in quotes", exactOffset},
+	{"mapping values are not allowed", `": " can't stand here: align the line with the one above, or put the value in quotes`, exactOffset},
+	{"could not find expected ':'", "a key needs a value: write KEY: VALUE", nil},
+	{"did not find expected key", "expected a key: check the line's indentation, and put a value that starts with one of [ { * & ! or a quote wholly in quotes", nil},
+	{"did not find expected '-' indicator", `expected "- ": every item of a list starts with it, at the same indentation`, nil},
+	{"found unexpected end of stream", "a quote is opened here and never closed", opener(`"'`)},
+	{"did not find expected ',' or ']'", `a list is opened here and never closed: write "]", or put a value that starts with [ in quotes`, opener("[")},
+	{"did not find expected ',' or '}'", `a mapping is opened here and never closed: write "}", or put a value that starts with { or [ in quotes`, opener("{")},
+	{"did not find expected comment or line break", "nothing but a comment can follow | or > on its line", nil},
+	{"found unknown escape character", `unknown escape: write \\ for a backslash, or use single quotes`, exactOffset},
+	{"did not find expected alphabetic", "a value can't start with * or &: put it in quotes", exactOffset},
+	{"found incompatible YAML document", directiveAdvice, nil},
+	{"directive", directiveAdvice, nil},
+}
+
+const (
+	tabAdvice       = "a tab can't indent YAML: use spaces"
+	directiveAdvice = "directives are not part of a spec: remove the line that starts with %"
+)
+
+var (
+	reportedLine  = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
+)
+
+// A syntaxError is a text that is not YAML, with the parser's complaint.
+type syntaxError struct {
+	text      string
+	complaint string
+	line      int // as reported by the parser, often wrong; 0 when not reported
+}
+
+func newSyntaxError(text string, err error) syntaxError {
+	e := syntaxError{text: text, complaint: complaint(err)}
+	if m := reportedLine.FindStringSubmatch(err.Error()); m != nil {
+		fmt.Sscan(m[1], &e.line) //nolint:errcheck // an absent line stays 0
+	}
+	return e
+}
+
+func complaint(err error) string {
+	return reportedLine.ReplaceAllString(err.Error(), "")
+}
+
+// diagnostic says what is wrong where. The parser gives no column and, for many complaints, the line of something else,
+// so the place is found by parsing ever shorter beginnings of the text.
+func (e syntaxError) diagnostic(file string) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Error, Rule: "yaml-syntax", Message: "this is not YAML: " + e.complaint}
+	offset := e.firstCharacter(e.faultyLine())
+	if m := unknownAnchor.FindStringSubmatch(e.complaint); m != nil {
+		offset = max(0, exactOffset(e, e.faultyLine())-len(m[1]))
+		d.Rule, d.Message = "yaml-feature", aliasAdvice(m[1])
+	} else if rule := e.rule(); rule != nil {
+		offset, d.Message = e.apply(rule)
+	}
+	d.Pos = positionIn(file, e.text, offset)
+	return d
+}
+
+func (e syntaxError) rule() *syntaxRule {
+	for i := range syntaxRules {
+		if strings.Contains(e.complaint, syntaxRules[i].complaint) {
+			return &syntaxRules[i]
+		}
+	}
+	return nil
+}
+
+func (e syntaxError) apply(rule *syntaxRule) (offset int, message string) {
+	start := e.faultyLine()
+	offset = e.firstCharacter(start)
+	if rule.find != nil {
+		offset = rule.find(e, start)
+	}
+	if !strings.Contains(rule.advice, "%s") {
+		return offset, rule.advice
+	}
+	character, _ := utf8.DecodeRuneInString(e.text[offset:])
+	if character == '\t' {
+		return offset, tabAdvice
+	}
+	return offset, fmt.Sprintf(rule.advice, string(character))
+}
+
+// unclosed reports whether the complaint comes at the end of something opened earlier. Then, and only then, the
+// reported line is that of the opening.
+func (e syntaxError) unclosed() bool {
+	return strings.Contains(e.complaint, "end of stream") || strings.Contains(e.complaint, "expected ',' or")
+}
+
+// faultyLine returns the offset at which the faulty line starts.
+func (e syntaxError) faultyLine() int {
+	starts := lineStarts(e.text)
+	if e.unclosed() {
+		line := max(e.line, 1)
+		if strings.Contains(e.complaint, "expected ',' or") && e.line > 0 {
+			line++ // reported one too early
+		}
+		return starts[min(line, len(starts))-1]
+	}
+	n := sort.Search(len(starts)-1, func(i int) bool { return e.failsWithin(starts[i+1]) })
+	return starts[n]
+}
+
+// failsWithin reports whether the first n bytes of the text already bring the same complaint.
+func (e syntaxError) failsWithin(n int) bool {
+	_, _, err := parse(e.text[:n])
+	return err != nil && complaint(err) == e.complaint
+}
+
+func (e syntaxError) firstCharacter(lineStart int) int {
+	line := lineAt(e.text, lineStart)
+	blank := len(line) - len(strings.TrimLeft(line, " "))
+	if blank == len(line) {
+		return lineStart
+	}
+	return lineStart + blank
+}
+
+// exactOffset returns the last character of the shortest beginning of the text that brings the complaint.
+func exactOffset(e syntaxError, lineStart int) int {
+	line := lineAt(e.text, lineStart)
+	n := sort.Search(len(line), func(i int) bool { return e.failsWithin(lineStart + i + 1) })
+	for n > 0 && (n >= len(line) || !utf8.RuneStart(line[n])) {
+		n--
+	}
+	return lineStart + n
+}
+
+// opener finds the last of the given characters that starts a value in the line.
+func opener(characters string) func(syntaxError, int) int {
+	return func(e syntaxError, lineStart int) int {
+		line := lineAt(e.text, lineStart)
+		for i := len(line) - 1; i >= 0; i-- {
+			if strings.IndexByte(characters, line[i]) >= 0 && (i == 0 || strings.IndexByte(" \t[{,", line[i-1]) >= 0) {
+				return lineStart + i
+			}
+		}
+		return e.firstCharacter(lineStart)
+	}
+}
+
+// lineAt returns the line that starts at offset, without its end.
+func lineAt(text string, offset int) string {
+	line, _, _ := strings.Cut(text[offset:], "\n")
+	return line
+}
+
+// lineStarts returns the offset of each line; a final line end opens no further line.
+func lineStarts(text string) []int {
+	starts := []int{0}
+	for i := range len(text) - 1 {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
