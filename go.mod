@@ -3,6 +3,7 @@ module github.com/inboxgen/inboxgen
 go 1.25.0
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.2 // indirect
 	github.com/dave/jennifer v1.7.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect

@@ -54,3 +54,13 @@ func calls(n *pg.Node, skip func(any) bool) []*pg.FuncCall {
 	})
 	return out
 }
+
+// CallsFunction reports whether the statement calls any function that may write.
+func (s *Statement) CallsFunction() bool {
+	for _, call := range calls(s.node, nil) {
+		if !isHarmless(functionName(call)) {
+			return true
+		}
+	}
+	return false
+}

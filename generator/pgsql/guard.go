@@ -225,3 +225,19 @@ func isVerb(kind pg.Token) bool {
 	}
 	return false
 }
+
+// PurgeSQL deletes one batch of old markers of a consumer: $1 its name, $2 the age in seconds, $3 the batch's size. The
+// rows are found by ctid = ANY(ARRAY(…)), which the planner runs as a scan of those rows alone, where IN made it read
+// the whole table; the age is checked again on the row that is deleted.
+func (i Inbox) PurgeSQL() string {
+	old := "consumer_name = $1::text AND processed_at < now() - make_interval(secs => $2::double precision)"
+	return "DELETE FROM " + i.Name() + "\n" +
+		"WHERE ctid = ANY (ARRAY(\n" +
+		"    SELECT ctid FROM " + i.Name() + "\n" +
+		"    WHERE " + old + "\n" +
+		"    ORDER BY processed_at\n" +
+		"    LIMIT $3::bigint\n" +
+		"    FOR UPDATE SKIP LOCKED\n" +
+		"  ))\n" +
+		"  AND " + old
+}

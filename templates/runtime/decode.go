@@ -3,8 +3,11 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Delivery is a message as a broker hands it over.
@@ -52,22 +55,92 @@ func lookupFold(fields map[string]json.RawMessage, name string) (json.RawMessage
 	return nil, false
 }
 
-// refuse reports a delivery that no handler got to see.
-func (i *inbox) refuse(ctx context.Context, message, id string, err error) (Outcome, error) {
-	err = i.failure(message, id, err)
-	i.observe(ctx, Event{i.consumer, message, id, 0, err, 0})
-	return 0, err
+// decodeProto turns the error of a protobuf decoder into ErrDecode.
+func decodeProto(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDecode, err)
+	}
+	return nil
 }
 
-// unknown does what the spec's on_unknown says: dead_letter, skip or stop.
-func (i *inbox) unknown(ctx context.Context, wireType, policy string) (Outcome, error) {
+// jsonField returns the string at a path of a JSON object, or "".
+func jsonField(body []byte, path ...string) string {
+	for _, name := range path {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(body, &fields) != nil {
+			return ""
+		}
+		body = fields[name]
+	}
+	var value string
+	if json.Unmarshal(body, &value) != nil {
+		return ""
+	}
+	return value
+}
+
+// cloudEvent returns an attribute of a CloudEvent in binary mode, under the names that the Kafka, AMQP and HTTP bindings
+// give it.
+func cloudEvent(d Delivery, attribute string) string {
+	for _, prefix := range []string{"ce_", "ce-", "cloudEvents:", "cloudEvents_"} {
+		if value, ok := d.Headers[prefix+attribute]; ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// cloudEventID joins source and id, of which only the pair is unique. A source is a URI reference and has no blank.
+func cloudEventID(source, id string) string {
+	if source == "" || id == "" || strings.Contains(source, " ") {
+		return ""
+	}
+	return source + " " + id
+}
+
+// errSkip says that the spec wants messages of this type passed over.
+var errSkip = errors.New("skipped")
+
+// unknownType does what on_unknown says about a wire type that has no handler.
+func unknownType(wireType, policy string) (delivery, error) {
+	d := delivery{message: wireType}
 	switch policy {
 	case "skip":
-		i.observe(ctx, Event{i.consumer, wireType, "", Skipped, nil, 0})
-		return Skipped, nil
+		return d, errSkip
 	case "stop":
-		return i.refuse(ctx, wireType, "", stopError{ErrUnknownType})
+		return d, stopError{ErrUnknownType}
 	default:
-		return i.refuse(ctx, wireType, "", ErrUnknownType)
+		return d, ErrUnknownType
 	}
+}
+
+type decoder func(Delivery) (delivery, error)
+
+// handle decodes a message and applies it in a transaction of its own.
+func (i *inbox) handle(ctx context.Context, in Delivery, decode decoder) (Outcome, error) {
+	d, err := decode(in)
+	if err != nil {
+		return i.undecoded(ctx, d, err)
+	}
+	return i.apply(ctx, d)
+}
+
+// handleTx decodes a message and applies it inside the caller's transaction.
+func (i *inbox) handleTx(ctx context.Context, tx pgx.Tx, in Delivery, decode decoder) (Outcome, error) {
+	d, err := decode(in)
+	if err != nil {
+		return i.undecoded(ctx, d, err)
+	}
+	return i.applyTx(ctx, tx, d)
+}
+
+// undecoded reports a message that no handler gets to see.
+func (i *inbox) undecoded(ctx context.Context, d delivery, err error) (Outcome, error) {
+	if errors.Is(err, errSkip) {
+		i.observe(ctx, Event{Consumer: i.consumer, Message: d.message, Outcome: Skipped})
+		return Skipped, nil
+	}
+	err = i.failure(d.message, d.id, err)
+	i.observe(ctx, Event{Consumer: i.consumer, Message: d.message, Err: err})
+	return 0, err
 }

@@ -1,0 +1,65 @@
+package generator
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/inboxgen/inboxgen/generator/plan"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// packageName returns the package of the output: what the spec says, what the Go files already there say, or the
+// directory's name.
+func (g *run) packageName(s *spec.Spec) string {
+	dir := outputDir(s)
+	existing, file := g.existingPackage(dir)
+	given := s.Output.Package
+	switch {
+	case given.Value != "" && existing != "" && given.Value != existing:
+		g.diags.Errorf(given.Pos, "package", "output.package is %s, but %s is in package %s; a directory holds one package", given.Value, file, existing)
+		return given.Value
+	case given.Value != "":
+		return given.Value
+	case existing != "":
+		return existing
+	}
+	base := path.Base(dir)
+	if dir == "." {
+		base = filepath.Base(g.options.Dir)
+	}
+	name := plan.DefaultPackage(base)
+	if !token.IsIdentifier(name) {
+		g.diags.Errorf(s.Output.Dir.Pos, "package", "the directory's name %q gives no package name; write one under output.package", base)
+	}
+	return name
+}
+
+// existingPackage returns the package clause of a Go file in dir that we did not generate.
+func (g *run) existingPackage(dir string) (name, file string) {
+	entries, err := fs.ReadDir(g.fsys, dir)
+	if err != nil {
+		return "", ""
+	}
+	for _, e := range entries {
+		file := path.Join(dir, e.Name())
+		if e.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(g.fsys, file)
+		if err != nil || isGenerated(text) {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+		if err == nil && !isIgnored(text) {
+			return parsed.Name.Name, file
+		}
+	}
+	return "", ""
+}
+
+// isIgnored reports whether a file is left out of its package, as helper programs beside a package are.
+func isIgnored(text []byte) bool { return strings.Contains(string(text), "//go:build ignore") }

@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+	"github.com/inboxgen/inboxgen/generator/gotype"
+	"github.com/inboxgen/inboxgen/generator/pgsql"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// Types resolves the Go type of a message.
+type Types interface {
+	Message(*spec.Message) *gotype.Message
+}
+
+// Build resolves s. types has the Go type of each message, or nil where there was a problem that is already reported.
+// The model is complete only when no diagnostic is an error.
+func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Message, schema *pgsql.Schema) (*Model, []diag.Diagnostic) {
+	b := &builder{
+		model: &Model{
+			Spec:      s,
+			Package:   packageName,
+			Retention: s.Inbox.Retention.Value,
+			Inbox: pgsql.Inbox{
+				Schema:        s.Inbox.Schema.Value,
+				Table:         s.Inbox.Table.Value,
+				MessageIDType: s.Inbox.MessageID.Value,
+				DetectReuse:   s.Inbox.DetectReuse.Value == "content",
+			},
+		},
+		types:  types,
+		schema: schema,
+		names:  reservedNames(),
+	}
+	for _, c := range s.Consumers {
+		b.consumer(c)
+	}
+	b.resolveEffects()
+	b.structs()
+	return b.model, b.diags.Sorted()
+}
+
+type builder struct {
+	model  *Model
+	types  map[*spec.Message]*gotype.Message
+	schema *pgsql.Schema
+	names  map[string]declared
+	diags  diag.List
+}
+
+// declared is a package-level Go name and what in the spec it comes from.
+type declared struct {
+	what string
+	pos  diag.Position
+}
+
+// declare registers a package-level Go name, or says which two things would both be called so.
+func (b *builder) declare(name, what string, pos diag.Position) {
+	old, taken := b.names[name]
+	switch {
+	case !taken:
+		b.names[name] = declared{what, pos}
+	case old.pos.Line == 0:
+		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, which is %s; give it another name", what, name, old.what)
+	default:
+		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, as is %s (%s); rename one of them", what, name, old.what, old.pos)
+	}
+}
+
+func (b *builder) consumer(s *spec.Consumer) {
+	goName, err := gotype.GoName(s.Key.Value)
+	if err != nil {
+		b.diags.Errorf(s.Key.Pos, "go-name", "consumer %s: %s", s.Key.Value, err)
+		return
+	}
+	c := &Consumer{Spec: s, Ledger: s.Name.Value, GoName: goName, FileName: s.Key.Value + "_inbox.gen.go"}
+	what := "consumer " + s.Key.Value
+	b.declare(goName, what, s.Key.Pos)
+	b.declare("New"+goName, "the constructor of "+what, s.Key.Pos)
+	for _, sm := range s.Messages {
+		if t := b.types[sm]; t != nil {
+			c.Messages = append(c.Messages, b.message(c, sm, t))
+		}
+	}
+	b.model.Consumers = append(b.model.Consumers, c)
+}
+
+func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Message {
+	m := &Message{
+		Spec: s, Name: s.Key.Value, WireType: s.Type.Value, Go: t,
+		FuncName: lowerFirst(c.GoName) + s.Key.Value,
+		ID:       ID{From: s.ID.From, Name: s.ID.Name},
+	}
+	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
+	b.declare(m.FuncName, what, s.Key.Pos)
+	if m.Name == "" {
+		return m
+	}
+	if other := b.methodClash(c, m.Name); other != "" {
+		b.diags.Errorf(s.Key.Pos, "go-name", "%s and message %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
+	}
+	if s.ID.From == "field" {
+		b.idField(m)
+	}
+	return m
+}
+
+// methodClash returns an earlier message of c whose methods would be named like those of name.
+func (b *builder) methodClash(c *Consumer, name string) string {
+	for _, m := range c.Messages {
+		if m.Name+"Tx" == name || name+"Tx" == m.Name {
+			return m.Name
+		}
+	}
+	if name == "Tx" {
+		return "(the dispatcher)"
+	}
+	return ""
+}
+
+func (b *builder) idField(m *Message) {
+	field, err := m.Go.Lookup(m.ID.Name)
+	if err != nil {
+		b.diags.Errorf(m.Spec.ID.Pos, "unknown-field", "id: %s", err)
+		return
+	}
+	if field.Type.IDKind() == gotype.NotID {
+		b.diags.Errorf(m.Spec.ID.Pos, "id-type", "id: %s is %s; an id is a string, an integer or a UUID", field.Path, field.Type)
+		return
+	}
+	m.ID.Field = field
+}
+
+// resolveEffects parses and plans the effects of all messages. Messages do not depend on one another, so they are
+// shared out to the processors; the results are kept in the spec's order.
+func (b *builder) resolveEffects() {
+	type task struct {
+		c     *Consumer
+		m     *Message
+		diags diag.List
+	}
+	var tasks []*task
+	for _, c := range b.model.Consumers {
+		for _, m := range c.Messages {
+			tasks = append(tasks, &task{c: c, m: m})
+		}
+	}
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(tasks, max(1, (len(tasks)+15)/16)) {
+		wg.Go(func() {
+			for _, t := range part {
+				r := effectResolver{inbox: b.model.Inbox, postgres: b.model.Spec.Postgres.Value, schema: b.schema, consumer: t.c, message: t.m, diags: &t.diags}
+				r.resolve()
+			}
+		})
+	}
+	wg.Wait()
+	for _, t := range tasks {
+		b.diags.Add(t.diags.Sorted()...)
+	}
+}
+
+// structs collects the inline messages. One that several consumers handle is declared once, if its fields are the same.
+func (b *builder) structs() {
+	first := map[string]*Message{}
+	for _, c := range b.model.Consumers {
+		for _, m := range c.Messages {
+			if !m.Go.Inline {
+				continue
+			}
+			other, ok := first[m.Go.Name]
+			if !ok {
+				first[m.Go.Name] = m
+				b.declare(m.Go.Name, "message "+m.Name, m.Spec.Key.Pos)
+				b.model.Structs = append(b.model.Structs, m.Go)
+				continue
+			}
+			if !m.Go.SameFields(other.Go) {
+				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s has other fields here than at %s; rename one and keep its wire name with type:", m.Name, other.Spec.Key.Pos)
+			}
+		}
+	}
+	slices.SortFunc(b.model.Structs, func(x, y *gotype.Message) int { return cmp.Compare(x.Name, y.Name) })
+}
+
+func lowerFirst(s string) string {
+	upper := 0
+	for upper < len(s) && s[upper] >= 'A' && s[upper] <= 'Z' {
+		upper++
+	}
+	switch {
+	case upper <= 1 || upper == len(s):
+		return strings.ToLower(s[:upper]) + s[upper:]
+	default: // APIUser → apiUser
+		return strings.ToLower(s[:upper-1]) + s[upper-1:]
+	}
+}
+
+// DefaultPackage returns the package name for an output directory called base.
+func DefaultPackage(base string) string {
+	name := strings.ToLower(path.Base(base))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, name)
+}

@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+	"github.com/inboxgen/inboxgen/generator/gotype"
+	"github.com/inboxgen/inboxgen/generator/pgsql"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// effectResolver plans the effects of one message.
+type effectResolver struct {
+	inbox    pgsql.Inbox
+	postgres int
+	schema   *pgsql.Schema
+	consumer *Consumer
+	message  *Message
+	diags    *diag.List
+}
+
+func (r *effectResolver) resolve() {
+	m := r.message
+	effects := slices.DeleteFunc(slices.Clone(m.Spec.Effects), func(e *spec.Effect) bool { return e.SQL == nil })
+	statements := make([]*pgsql.Statement, len(effects))
+	for i, e := range effects {
+		s, problems := pgsql.Parse(e.SQL.Value)
+		if s != nil {
+			problems = append(problems, s.CheckInbox(r.inbox)...)
+		}
+		for _, p := range problems {
+			r.diags.Errorf(e.SQL.At(p.Start), p.Rule, "%s", p.Message)
+		}
+		statements[i] = s
+	}
+	if r.diags.HasErrors() {
+		return
+	}
+	for i, e := range effects {
+		m.Effects = append(m.Effects, r.effect(i, len(effects), e, statements[i]))
+	}
+	r.content()
+	m.Plan, m.Reason = Transaction, ""
+	switch {
+	case r.diags.HasErrors():
+	case len(effects) != 1:
+		m.Reason = fmt.Sprintf("%d effects: parts of one statement would not see each other's changes", len(effects))
+	default:
+		r.guard(statements[0], m.Effects[0])
+	}
+}
+
+// effect settles one effect for use behind a marker of its own.
+func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *Statement {
+	constName, label := r.message.FuncName+"SQL", r.consumer.Spec.Key.Value+"."+r.message.Name
+	if n > 1 {
+		constName = fmt.Sprintf("%sSQL%d", r.message.FuncName, i+1)
+		label += fmt.Sprintf(", effect %d", i+1)
+	}
+	out := &Statement{ConstName: constName, Label: label, Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
+	if s.Kind == pgsql.Call && out.Expect != pgsql.ExpectAny {
+		r.diags.Errorf(e.Expect.Pos, "expect-call", "CALL reports no number of rows; remove expect, or write SELECT of a function that raises an error")
+	}
+	if s.Kind == pgsql.Select && out.Expect == pgsql.ExpectAny && !s.CallsFunction() && len(s.Writes) == 0 {
+		r.diags.Errorf(e.SQL.At(0), "no-effect", "this SELECT changes nothing and expects nothing; call a function in it, or say what it must find with expect: some")
+	}
+	sql, bySQL, err := s.Check(label, out.Expect, r.postgres)
+	if err != nil {
+		r.diags.Errorf(e.SQL.At(0), "unprovable", "this statement can't be wrapped to check expect: %s; please report it, and write expect: any meanwhile", err)
+	}
+	out.SQL, out.ByTag = sql, !bySQL
+	return out
+}
+
+// guard makes the message guarded if its statement can be.
+func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) {
+	m := r.message
+	if trigger := r.schema.StatementTrigger(s.Writes); trigger != "" {
+		m.Reason = "the trigger " + trigger + " is FOR EACH STATEMENT: it would fire for a guarded duplicate too"
+		return
+	}
+	sql, err := s.Guard(r.inbox, e.Label, e.Expect, r.postgres)
+	var unguardable *pgsql.Unguardable
+	if errors.As(err, &unguardable) {
+		m.Reason = unguardable.Reason
+		return
+	}
+	m.Plan = Guarded
+	m.Reason = "one " + string(s.Kind) + " that the marker can guard: one statement, one round trip"
+	m.Guarded = &Statement{ConstName: e.ConstName, SQL: sql, Args: e.Args, Label: e.Label, Expect: e.Expect}
+}
+
+// args resolves the parameters of one effect.
+func (r *effectResolver) args(e *spec.Effect, s *pgsql.Statement) []Arg {
+	var args []Arg
+	for i, name := range s.Parameters() {
+		if name == "message_id" || name == "consumer_name" {
+			if _, err := r.message.Go.Lookup(name); err != nil {
+				args = append(args, Arg{Builtin: name})
+				continue
+			}
+			if name == "consumer_name" || !r.isID(name) {
+				start, _ := s.ParameterOffset(i)
+				r.diags.Errorf(e.SQL.At(start), "ambiguous-parameter", "@%s is built in, and the message has a field of that name; rename the field, or give it another name in the struct's tag", name)
+				continue
+			}
+		}
+		field, err := r.message.Go.Lookup(name)
+		if err != nil {
+			start, _ := s.ParameterOffset(i)
+			r.diags.Errorf(e.SQL.At(start), "unknown-field", "@%s: %s", name, err)
+			continue
+		}
+		args = append(args, Arg{Field: field})
+	}
+	return args
+}
+
+// isID reports whether the field is the message's id, so that @message_id means the same either way.
+func (r *effectResolver) isID(field string) bool {
+	return r.message.ID.From == "field" && r.message.ID.Name == field
+}
+
+// content collects what the effects use, for the fingerprint. The id is left out: it is the key.
+func (r *effectResolver) content() {
+	byPath := map[string]gotype.Field{}
+	var paths []string
+	for _, e := range r.message.Effects {
+		for _, a := range e.Args {
+			if _, ok := byPath[a.Field.Path]; ok || a.Builtin != "" || r.isID(a.Field.Path) {
+				continue
+			}
+			byPath[a.Field.Path] = a.Field
+			paths = append(paths, a.Field.Path)
+		}
+	}
+	slices.Sort(paths)
+	shape := make([]string, len(paths))
+	for i, p := range paths {
+		r.message.Content = append(r.message.Content, byPath[p])
+		shape[i] = p + " " + byPath[p].Type.String()
+	}
+	r.message.Shape = strings.Join(shape, ", ")
+}
+
+func expect(e spec.Expect, s *pgsql.Statement) pgsql.Expect {
+	switch e.Kind {
+	case spec.ExpectSome:
+		return pgsql.ExpectSome
+	case spec.ExpectAny:
+		return pgsql.ExpectAny
+	case spec.ExpectExactly:
+		return pgsql.Expect(e.N)
+	default:
+		return s.DefaultExpect()
+	}
+}
