@@ -139,7 +139,7 @@ func (c *cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer stderr.Close() //nolint:errcheck // nothing was written through this handle
+	defer stderr.Close() // nothing was written through this handle
 	guard.Stderr = stderr
 	stdin, err := guard.StdinPipe()
 	if err != nil {

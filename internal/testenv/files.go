@@ -30,7 +30,7 @@ func templateFor(ctx context.Context, cache, bin string, major int) (string, err
 	}
 	// Two builds of one version may differ in what they write, in their ICU for example.
 	hash := fnv.New32a()
-	hash.Write([]byte(bin)) //nolint:errcheck // never fails
+	hash.Write([]byte(bin)) // never fails
 	parent := filepath.Join(cache, "templates")
 	template := filepath.Join(parent, fmt.Sprintf("%s-%08x", full, hash.Sum32()))
 	if _, err := os.Stat(template); err == nil {
@@ -49,7 +49,7 @@ func initTemplate(ctx context.Context, bin, parent, template string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch) //nolint:errcheck // a leftover is harmless
+	defer os.RemoveAll(scratch) // a leftover is harmless
 	data := filepath.Join(scratch, "data")
 	if err := runAsServer(ctx, scratch, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust",
 		"-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
@@ -73,7 +73,7 @@ func newClusterDir(parent string, major int) (string, *os.File, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	defer parentLock.Close() //nolint:errcheck // read only
+	defer parentLock.Close() // read only
 	sweep(parent)
 	dir, err := tempServerDir(parent, fmt.Sprintf("pg%d-", major))
 	if err != nil {

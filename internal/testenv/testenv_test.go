@@ -66,7 +66,8 @@ func TestMajor(t *testing.T) {
 }
 
 func TestSharedInOneProcess(t *testing.T) {
-	if Postgres(t, 15) != Postgres(t, 15) {
+	first, second := Postgres(t, 15), Postgres(t, 15)
+	if first != second {
 		t.Error("two calls started two servers")
 	}
 }

