@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package testenv
 
@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,7 @@ var guardScript string
 var baseSettings = []string{
 	"listen_addresses=127.0.0.1",
 	"unix_socket_directories=",
+	"dynamic_shared_memory_type=mmap", // in the data directory, so that nothing of it can be left behind
 	"max_connections=200",
 	"fsync=off",
 	"synchronous_commit=off",
@@ -58,8 +60,13 @@ func newCluster(ctx context.Context, major int, settings []string) (*cluster, er
 	if err != nil {
 		return nil, err
 	}
+	parent := filepath.Join(cache, "clusters")
+	if memory := memoryDir(); memory != "" && !slices.Contains(settings, "fsync=on") {
+		parent = memory
+		settings = append([]string{"max_wal_size=256MB"}, settings...) // the default is 1 GB
+	}
 	c := &cluster{bin: bin}
-	if c.dir, c.lock, err = newClusterDir(filepath.Join(cache, "clusters"), major); err != nil {
+	if c.dir, c.lock, err = newClusterDir(parent, major); err != nil {
 		return nil, err
 	}
 	if err := c.fill(ctx, template, settings); err != nil {

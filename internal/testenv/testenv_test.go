@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package testenv
 
@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -196,39 +198,55 @@ func TestSweep(t *testing.T) {
 	connect(t, s.URL("postgres"))
 }
 
-// TestServerDiesWithProcess kills a process that has started a server, in the ways that leave it no time to clean up.
+// TestServerDiesWithProcess ends a process that has started a server in ways that leave it no time to clean up: SIGQUIT is
+// what `go test` sends to a hanging test, and a test's own timeout is a panic.
 func TestServerDiesWithProcess(t *testing.T) {
-	for _, end := range []string{"SIGKILL", "timeout"} {
-		t.Run(end, func(t *testing.T) {
+	for name, end := range map[string]func(p *os.Process, stdin io.Closer) error{
+		"SIGKILL": func(p *os.Process, _ io.Closer) error { return p.Kill() },
+		"SIGQUIT": func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGQUIT) },
+		"panic":   func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			Postgres(t, 15) // skip early
-			child := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$", "-test.timeout=3s")
+			child := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$", "-test.v")
 			child.Env = append(os.Environ(), "TESTENV_HELPER=1")
-			out, err := child.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var url, dir string
-			if _, err := fmt.Fscanln(bufio.NewReader(out), &url, &dir); err != nil {
-				t.Fatal(err)
-			}
+			url, dir, stdin := startHelper(t, child)
 			connect(t, url) // it does run
-			if end == "SIGKILL" {
-				if err := child.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+			if err := end(child.Process, stdin); err != nil {
+				t.Fatal(err)
 			}
 			if err := child.Wait(); err == nil {
 				t.Fatal("the helper ended well")
 			}
-			if !gone(t, url, dir, 15*time.Second) {
+			if !gone(t, url, dir, 30*time.Second) {
 				t.Errorf("the server at %s or %s is still there", url, dir)
 			}
 		})
 	}
+}
+
+func startHelper(t *testing.T, child *exec.Cmd) (url, dir string, stdin io.Closer) {
+	t.Helper()
+	Postgres(t, 15) // skip here when there is no server
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if n, _ := fmt.Sscanf(lines.Text(), "server %s %s", &url, &dir); n == 2 {
+			return url, dir, stdin
+		}
+	}
+	t.Fatal("the helper started no server")
+	return "", "", nil
 }
 
 func gone(t *testing.T, url, dir string, within time.Duration) bool {
@@ -245,12 +263,14 @@ func gone(t *testing.T, url, dir string, within time.Duration) bool {
 	return false
 }
 
-// TestHelperProcess is the process that TestServerDiesWithProcess kills.
+// TestHelperProcess is the process that TestServerDiesWithProcess ends.
 func TestHelperProcess(t *testing.T) {
 	if os.Getenv("TESTENV_HELPER") == "" {
 		t.Skip("only runs in a child process")
 	}
 	s := Postgres(t, 15)
-	fmt.Println(s.URL("postgres"), s.cluster.dir)
+	fmt.Println("\nserver", s.URL("postgres"), s.cluster.dir)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	go panic("as asked")
 	select {}
 }
