@@ -14,11 +14,6 @@ import (
 	"github.com/inboxgen/inboxgen/generator/spec"
 )
 
-// Types resolves the Go type of a message.
-type Types interface {
-	Message(*spec.Message) *gotype.Message
-}
-
 // Build resolves s. types has the Go type of each message, or nil where there was a problem that is already reported.
 // The model is complete only when no diagnostic is an error.
 func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Message, schema *pgsql.Schema) (*Model, []diag.Diagnostic) {
@@ -36,13 +31,17 @@ func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Mes
 		},
 		types:  types,
 		schema: schema,
-		names:  reservedNames(),
+		names:  map[string]declared{},
+	}
+	for _, name := range supportNames() {
+		b.names[name] = declared{what: "a name of the generated support code"}
 	}
 	for _, c := range s.Consumers {
 		b.consumer(c)
 	}
 	b.resolveEffects()
 	b.structs()
+	b.model.Reserved = b.reserved()
 	return b.model, b.diags.Sorted()
 }
 
@@ -83,6 +82,7 @@ func (b *builder) consumer(s *spec.Consumer) {
 	what := "consumer " + s.Key.Value
 	b.declare(goName, what, s.Key.Pos)
 	b.declare("New"+goName, "the constructor of "+what, s.Key.Pos)
+	b.declare(c.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
 	for _, sm := range s.Messages {
 		if t := b.types[sm]; t != nil {
 			c.Messages = append(c.Messages, b.message(c, sm, t))
@@ -99,9 +99,8 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 	}
 	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
 	b.declare(m.FuncName, what, s.Key.Pos)
-	if m.Name == "" {
-		return m
-	}
+	b.declare(m.FuncName+"SQL", "the SQL of "+what, s.Key.Pos)
+	b.declare(m.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
 	if other := b.methodClash(c, m.Name); other != "" {
 		b.diags.Errorf(s.Key.Pos, "go-name", "%s and message %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
 	}

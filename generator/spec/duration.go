@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	durationShape = regexp.MustCompile(`\A\+?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|μs|ms|s|m|h|d|w))+\z`)
+	durationShape = regexp.MustCompile(`\A(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|μs|ms|s|m|h|d|w))+\z`)
 	durationPart  = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)([a-zµμ]+)`)
 	bareNumber    = regexp.MustCompile(`\A[0-9]+\z`)
 	negative      = regexp.MustCompile(`\A-[0-9]`)

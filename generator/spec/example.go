@@ -66,7 +66,7 @@ func (d *decoder) exampleMessage(v value, m *Message) map[string]any {
 }
 
 func suggestField(name string, known []string, m *Message) string {
-	if best := nearest(name, known); best != "" {
+	if best := diag.Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}
 	return m.Key.Value + " has the fields " + join(known, "and")

@@ -41,15 +41,7 @@ func (d *decoder) mapping(v value, f form) {
 	if !ok {
 		return
 	}
-	given := map[string]value{}
-	m := written{name: v.name, at: v.at, keys: map[string]diag.Position{}}
-	for _, e := range entries {
-		given[e.name] = e
-		m.keys[e.name] = e.at
-		if !f.knows(e.name) {
-			d.Errorf(e.at, "unknown-key", "unknown key %q in %s: %s", e.name, v.name, f.suggest(e.name, m))
-		}
-	}
+	m, given := d.sortOut(v, entries, f)
 	for _, k := range f.keys {
 		if e, ok := given[k.name]; ok {
 			k.read(d, e)
@@ -60,6 +52,34 @@ func (d *decoder) mapping(v value, f form) {
 	if f.check != nil {
 		f.check(d, m)
 	}
+}
+
+// sortOut finds the value of each key that the form knows, and refuses the others.
+func (d *decoder) sortOut(v value, entries []value, f form) (written, map[string]value) {
+	given := map[string]value{}
+	m := written{name: v.name, at: v.at, keys: map[string]diag.Position{}}
+	var unknown []value
+	for _, e := range entries {
+		if !f.knows(e.name) {
+			unknown = append(unknown, e)
+			continue
+		}
+		given[e.name] = e
+		m.keys[e.name] = e.at
+	}
+	for _, e := range unknown {
+		meant := diag.Nearest(e.name, f.free(m))
+		if meant == "" {
+			d.Errorf(e.at, "unknown-key", "unknown key %s in %s: it has the keys %s", quoteShort(e.name), v.name, f.names())
+			continue
+		}
+		d.Errorf(e.at, "unknown-key", "unknown key %s in %s: did you mean %s?", quoteShort(e.name), v.name, meant)
+		// Read it as what was meant: its own problems are listed too, and the key is not missing on top.
+		e.name = meant
+		given[meant] = e
+		m.keys[meant] = e.at
+	}
+	return m, given
 }
 
 // entries returns the values of a mapping, each named by its key, and whether v is a mapping. A key written twice
@@ -145,18 +165,15 @@ func (f form) names() string {
 	return join(names, "and")
 }
 
-// suggest says which key was meant, or which ones there are.
-func (f form) suggest(name string, m written) string {
+// free lists the keys that are not written.
+func (f form) free(m written) []string {
 	var free []string
 	for _, k := range f.keys {
 		if !m.has(k.name) {
 			free = append(free, k.name)
 		}
 	}
-	if best := nearest(name, free); best != "" {
-		return "did you mean " + best + "?"
-	}
-	return "it has the keys " + f.names()
+	return free
 }
 
 // join writes a list as a sentence does: "a, b and c".

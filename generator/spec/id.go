@@ -48,10 +48,10 @@ var idKind = kind[ID]{what: idForms, parse: func(s string) (ID, error) {
 	}
 	from, name, _ := strings.Cut(s, ":")
 	// A field is the producer's own, whatever its name.
-	if why, ok := notAnID[foldSpelling(name)]; ok && (from == "header" || from == "property") {
+	if why, ok := notAnID[diag.FoldSpelling(name)]; ok && (from == "header" || from == "property") {
 		return ID{}, fmt.Errorf("can't be %s, since %s; %s", s, why, idAdvice)
 	}
-	if why, ok := notAnID[foldSpelling(s)]; ok {
+	if why, ok := notAnID[diag.FoldSpelling(s)]; ok {
 		return ID{}, fmt.Errorf("can't be %s, since %s; %s", s, why, idAdvice)
 	}
 	if from == "property" && name != "message_id" {

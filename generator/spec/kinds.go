@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
 )
 
 // oneOf is a word out of a few.
@@ -21,7 +23,7 @@ func oneOf(words ...string) kind[string] {
 				return s, nil
 			}
 		}
-		if w := nearest(s, words); w != "" {
+		if w := diag.Nearest(s, words); w != "" {
 			return "", fmt.Errorf("must be %s, not %s: did you mean %s?", join(words, "or"), quoteShort(s), w)
 		}
 		return "", errForm
@@ -128,7 +130,7 @@ const word = `[A-Za-z_][A-Za-z0-9_]*`
 var (
 	fieldName = pattern("a field's name, which is letters, digits and _, and doesn't start with a digit", word)
 	fieldPath = pattern("a field such as order_id, or a path such as payment.amount", word+`(?:\.`+word+`)*`)
-	fieldType = textUpTo("a type such as string", 200)
+	fieldType = textUpTo("a type such as string, in quotes when it starts with [ or *", 200)
 	wireType  = textUpTo("the type's name on the wire, such as order.paid", 255)
 
 	consumerKey = limited(pattern("a consumer's key, which names Go code and a file: write letters, digits and _, starting with a letter", `[A-Za-z][A-Za-z0-9_]*`), 63)

@@ -41,9 +41,9 @@ func sqlKey(name string, into **Text, read func(*decoder, value) (*Text, bool)) 
 		name:  name,
 		unset: func(diag.Position) {},
 		read: func(d *decoder, v value) {
-			if isNull(v.node) || !d.is(v, yaml.ScalarNode, "SQL") {
+			if isNull(v.node) || !d.is(v, yaml.ScalarNode, "an SQL statement") {
 				if isNull(v.node) {
-					d.Errorf(v.at, "wrong-kind", "%s has no value: write SQL", v.name)
+					d.Errorf(v.at, "wrong-kind", "%s has no value: write an SQL statement", v.name)
 				}
 				return
 			}

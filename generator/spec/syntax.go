@@ -23,16 +23,17 @@ var syntaxRules = []syntaxRule{
 	{"cannot start any token", "a value can't start with %s: put it in quotes", exactOffset},
 	{"mapping values are not allowed", `": " can't stand here: align the line with the one above, or put the value in quotes`, exactOffset},
 	{"could not find expected ':'", "a key needs a value: write KEY: VALUE", nil},
-	{"did not find expected key", "expected a key: check the line's indentation, and put a value that starts with one of [ { * & ! or a quote wholly in quotes", nil},
+	{"did not find expected key", "expected a key: check the line's indentation, and put a value that starts with [ or { or a quote wholly in quotes", nil},
 	{"did not find expected '-' indicator", `expected "- ": every item of a list starts with it, at the same indentation`, nil},
 	{"found unexpected end of stream", "a quote is opened here and never closed", opener(`"'`)},
-	{"did not find expected ',' or ']'", `a list is opened here and never closed: write "]", or put a value that starts with [ in quotes`, opener("[")},
-	{"did not find expected ',' or '}'", `a mapping is opened here and never closed: write "}", or put a value that starts with { or [ in quotes`, opener("{")},
-	{"did not find expected comment or line break", "nothing but a comment can follow | or > on its line", nil},
+	{"did not find expected ',' or ']'", `the list that starts here lacks a "," or its "]"; put a value that starts with [ or { in quotes`, opener("[")},
+	{"did not find expected ',' or '}'", `the mapping that starts here lacks a "," or its "}"; put a value that starts with [ or { in quotes`, opener("{")},
+	{"did not find expected comment or line break", "nothing but a comment can follow | or > on its line", exactOffset},
 	{"found unknown escape character", `unknown escape: write \\ for a backslash, or use single quotes`, exactOffset},
 	{"did not find expected alphabetic", "a value can't start with * or &: put it in quotes", exactOffset},
 	{"found incompatible YAML document", directiveAdvice, nil},
 	{"directive", directiveAdvice, nil},
+	{"<document start>", "a spec is one YAML document: nothing can follow its end", nil},
 }
 
 const (

@@ -40,3 +40,9 @@ func (t *Text) ByteOffset(character int) int {
 	}
 	return len(t.Value)
 }
+
+// NewText returns the text of a whole file.
+func NewText(file string, text []byte) *Text {
+	value := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
+	return &Text{Value: value, File: file, Line: 1, Column: 1}
+}

@@ -144,3 +144,24 @@ func (i *inbox) undecoded(ctx context.Context, d delivery, err error) (Outcome, 
 	i.observe(ctx, Event{Consumer: i.consumer, Message: d.message, Err: err})
 	return 0, err
 }
+
+// jsonText returns v as JSON text, which every pgx mode can send. What can't be JSON was not decoded from it.
+func jsonText(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// stringList returns a list of a named string type as one that every pgx mode can send.
+func stringList[S ~string](list []S) []string {
+	if list == nil {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}

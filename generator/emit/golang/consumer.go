@@ -45,10 +45,10 @@ func (e *emitter) newFile() *jen.File {
 }
 
 func (e *emitter) consumerType(f *jen.File, c *plan.Consumer) {
-	f.Add(comment(fmt.Sprintf("%s applies the messages of the consumer %q, each exactly once. Its methods may be called from\nseveral goroutines.", c.GoName, c.Ledger)))
+	f.Line().Add(comment(fmt.Sprintf("%s applies the messages of the consumer %q, each exactly once. Its methods may be called from\nseveral goroutines.", c.GoName, c.Ledger)))
 	f.Type().Id(c.GoName).Struct(jen.Id("inbox").Op("*").Id("inbox"))
 
-	f.Add(comment(fmt.Sprintf("New%s returns the consumer %q on db.", c.GoName, c.Ledger)))
+	f.Line().Add(comment(fmt.Sprintf("New%s returns the consumer %q on db.", c.GoName, c.Ledger)))
 	f.Func().Id("New"+c.GoName).Params(jen.Id("db").Id("DB"), jen.Id("options").Op("...").Id("Option")).Op("*").Id(c.GoName).Block(
 		jen.Return(jen.Op("&").Id(c.GoName).Values(jen.Dict{
 			jen.Id("inbox"): jen.Id("newInbox").Call(jen.Id("db"), jen.Lit(c.Ledger), jen.Id("options")),
@@ -58,15 +58,15 @@ func (e *emitter) consumerType(f *jen.File, c *plan.Consumer) {
 
 // dispatcher prints Handle, HandleTx and the switch over wire types.
 func (e *emitter) dispatcher(f *jen.File, c *plan.Consumer) {
-	f.Add(comment("Handle decodes a message by its wire type and applies it in a transaction of its own."))
+	f.Line().Add(comment("Handle decodes a message by its wire type and applies it in a transaction of its own."))
 	f.Func().Add(receiver(c)).Id("Handle").Params(ctxParam(), jen.Id("d").Id("Delivery")).Add(results()).Block(
 		jen.Return(jen.Id("c").Dot("inbox").Dot("handle").Call(jen.Id("ctx"), jen.Id("d"), jen.Id(c.DecodeFunc()))),
 	)
-	f.Add(comment("HandleTx decodes a message by its wire type and applies it inside tx. After an error tx must be rolled back."))
+	f.Line().Add(comment("HandleTx decodes a message by its wire type and applies it inside tx. After an error tx must be rolled back."))
 	f.Func().Add(receiver(c)).Id("HandleTx").Params(ctxParam(), txParam(), jen.Id("d").Id("Delivery")).Add(results()).Block(
 		jen.Return(jen.Id("c").Dot("inbox").Dot("handleTx").Call(jen.Id("ctx"), jen.Id("tx"), jen.Id("d"), jen.Id(c.DecodeFunc()))),
 	)
-	f.Add(comment(c.DecodeFunc() + " decodes a message by its wire type."))
+	f.Line().Add(comment(c.DecodeFunc() + " decodes a message by its wire type."))
 	f.Func().Id(c.DecodeFunc()).Params(jen.Id("d").Id("Delivery")).Params(jen.Id("delivery"), jen.Error()).BlockFunc(func(g *jen.Group) {
 		if c.Spec.TypeFrom == nil {
 			g.Return(jen.Id(c.Messages[0].DecodeFunc()).Call(jen.Id("d")))
@@ -102,11 +102,11 @@ func (e *emitter) handlers(f *jen.File, c *plan.Consumer, m *plan.Message) {
 	args := append(idNames(m), jen.Id("m"))
 	name := "Handle" + m.Name
 
-	f.Add(comment(name + " applies one " + m.Name + " in a transaction of its own."))
+	f.Line().Add(comment(name + " applies one " + m.Name + " in a transaction of its own."))
 	f.Func().Add(receiver(c)).Id(name).Params(append([]jen.Code{ctxParam()}, params...)...).Add(results()).Block(
 		jen.Return(jen.Id("c").Dot("inbox").Dot("apply").Call(jen.Id("ctx"), jen.Id(m.FuncName).Call(args...))),
 	)
-	f.Add(comment(name + "Tx applies one " + m.Name + " inside tx. After an error tx must be rolled back."))
+	f.Line().Add(comment(name + "Tx applies one " + m.Name + " inside tx. After an error tx must be rolled back."))
 	f.Func().Add(receiver(c)).Id(name + "Tx").Params(append([]jen.Code{ctxParam(), txParam()}, params...)...).Add(results()).Block(
 		jen.Return(jen.Id("c").Dot("inbox").Dot("applyTx").Call(jen.Id("ctx"), jen.Id("tx"), jen.Id(m.FuncName).Call(args...))),
 	)
@@ -121,6 +121,7 @@ func (e *emitter) decoder(f *jen.File, m *plan.Message) {
 		decode = jen.Id("decodeProto").Call(jen.Qual(protoPath, "Unmarshal").Call(jen.Id("d").Dot("Body"), jen.Op("&").Id("m")))
 		args[len(args)-1] = jen.Op("&").Id("m")
 	}
+	f.Line().Add(comment(m.DecodeFunc() + " decodes one " + m.Name + "."))
 	f.Func().Id(m.DecodeFunc()).Params(jen.Id("d").Id("Delivery")).Params(jen.Id("delivery"), jen.Error()).Block(
 		jen.Var().Id("m").Add(structType(m)),
 		jen.If(jen.Err().Op(":=").Add(decode), jen.Err().Op("!=").Nil()).Block(jen.Return(failed, jen.Err())),
@@ -131,7 +132,7 @@ func (e *emitter) decoder(f *jen.File, m *plan.Message) {
 // delivery prints the function that lays out what a message does.
 func (e *emitter) delivery(f *jen.File, c *plan.Consumer, m *plan.Message) {
 	v := newValues(m)
-	id := v.id(c)
+	id := v.id()
 	fields := []jen.Code{
 		jen.Id("message").Op(":").Lit(m.Name),
 		jen.Id("id").Op(":").Add(id),
@@ -150,6 +151,7 @@ func (e *emitter) delivery(f *jen.File, c *plan.Consumer, m *plan.Message) {
 			return e.statement(c, v, s)
 		}))))
 	}
+	f.Line().Add(comment(m.FuncName + " is what one " + m.Name + " does."))
 	f.Func().Id(m.FuncName).Params(append(idParams(m), jen.Id("m").Add(messageType(m)))...).Id("delivery").Block(
 		append(v.locals, jen.Return(jen.Id("delivery").Add(multiline(fields))))...,
 	)

@@ -14,13 +14,13 @@ func (e *emitter) settings() ([]byte, error) {
 		jen.Id("detectReuse").Op("=").Lit(inbox.DetectReuse),
 		jen.Id("messageIDType").Op("=").Lit(inbox.MessageIDType),
 	)
-	f.Add(comment("markerSQL inserts the marker; no row affected means that the message was applied before."))
+	f.Line().Add(comment("markerSQL inserts the marker; no row affected means that the message was applied before."))
 	f.Const().Id("markerSQL").Op("=").Add(rawString(inbox.MarkerSQL()))
-	f.Add(comment("seenSQL reads what a message with this id contained when it was applied."))
+	f.Line().Add(comment("seenSQL reads what a message with this id contained when it was applied."))
 	f.Const().Id("seenSQL").Op("=").Add(rawString(inbox.SeenSQL()))
-	f.Add(comment("purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock."))
+	f.Line().Add(comment("purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock."))
 	f.Const().Id("purgeSQL").Op("=").Add(rawString(inbox.PurgeSQL()))
-	f.Add(comment("windows has how long each consumer's markers are kept."))
+	f.Line().Add(comment("windows has how long each consumer's markers are kept."))
 	windows := make([]jen.Code, len(e.model.Consumers))
 	for i, c := range e.model.Consumers {
 		windows[i] = jen.Values(jen.Lit(c.Ledger), duration(e.model.Retention))

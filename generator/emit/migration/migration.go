@@ -97,7 +97,7 @@ func (w *writer) due(s step, entries []entry) []entry {
 	for _, suffix := range slices.Sorted(maps.Keys(files)) {
 		name := path.Join(w.dir, version+"_"+s.name+suffix)
 		w.out = append(w.out, emit.File{Path: name, Text: files[suffix]})
-		added = append(added, entry{s.id, w.relative(name), hash(files[suffix])})
+		added = append(added, entry{step: s.id, file: w.relative(name), sha256: hash(files[suffix])})
 	}
 	return added
 }

@@ -1,0 +1,265 @@
+package gotype
+
+import (
+	"cmp"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// newType describes a type that go/packages loaded.
+func newType(t types.Type) *Type {
+	t = types.Unalias(t)
+	out := &Type{goType: t, Use: useOf(t)}
+	switch t := t.(type) {
+	case *types.Basic:
+		out.Kind, out.Name = Basic, t.Name()
+	case *types.Pointer:
+		out.Kind, out.Elem = Pointer, newType(t.Elem())
+	case *types.Slice:
+		out.Kind, out.Elem = Slice, newType(t.Elem())
+	case *types.Named:
+		out.Kind, out.Name = Named, t.Obj().Name()
+		if p := t.Obj().Pkg(); p != nil {
+			out.ImportPath, out.PkgName = p.Path(), p.Name()
+		} else {
+			out.Kind = Basic
+		}
+	default:
+		out.Kind = Other
+		out.text = types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	}
+	return out
+}
+
+// useOf says how a value of type t becomes a parameter.
+func useOf(t types.Type) Use {
+	t = types.Unalias(t)
+	if isNamed(t, "google.golang.org/protobuf/types/known/timestamppb", "Timestamp") {
+		return AsTime
+	}
+	if isNamed(t, "time", "Time") || isNamed(t, "encoding/json", "RawMessage") || hasMethod(t, "Value") {
+		return AsIs
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		if u.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) == 0 || u.Info()&types.IsComplex != 0 || u.Kind() == types.Uintptr {
+			return Unusable
+		}
+		return AsIs
+	case *types.Pointer:
+		return useOf(u.Elem())
+	case *types.Slice:
+		return useOfList(u.Elem())
+	case *types.Array:
+		if isByte(u.Elem()) {
+			return AsIs
+		}
+		return AsJSON
+	case *types.Struct, *types.Map:
+		return AsJSON
+	default:
+		return Unusable
+	}
+}
+
+// useOfList is useOf for a list of elem.
+func useOfList(elem types.Type) Use {
+	elem = types.Unalias(elem)
+	named, isNamedType := elem.(*types.Named)
+	basic, isBasic := elem.Underlying().(*types.Basic)
+	switch use := useOf(elem); {
+	case use == Unusable:
+		return Unusable
+	case isNamedType && isBasic && basic.Info()&types.IsString != 0 && !hasMethod(named, "Value"):
+		return AsStrings
+	case use != AsIs || isNamedType && isBasic && !isByte(elem):
+		return AsJSON
+	default:
+		return AsIs
+	}
+}
+
+// IDKind says how a value of the type becomes a message id. A pointer's is that of what it points to.
+func (t *Type) IDKind() IDKind {
+	if t.Kind == Pointer {
+		return t.Elem.IDKind()
+	}
+	if t.goType == nil {
+		switch {
+		case t.Kind == Basic && t.Name == "string":
+			return IDString
+		case t.Kind == Basic && strings.HasPrefix(t.Name, "int"):
+			return IDInteger
+		case t.Kind == Named && t.Name == "UUID":
+			return IDStringer
+		}
+		return NotID
+	}
+	basic, ok := t.goType.Underlying().(*types.Basic)
+	switch {
+	case ok && basic.Info()&types.IsString != 0 && t.Kind == Basic:
+		return IDString
+	case ok && basic.Info()&types.IsString != 0:
+		return IDConverted
+	case ok && basic.Info()&types.IsUnsigned != 0:
+		return IDUnsigned
+	case ok && basic.Info()&types.IsInteger != 0:
+		return IDInteger
+	case strings.Contains(strings.ToUpper(t.Name), "UUID") && hasMethod(t.goType, "String"):
+		return IDStringer
+	}
+	return NotID
+}
+
+func isByte(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Uint8
+}
+
+func isNamed(t types.Type, path, name string) bool {
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
+}
+
+// hasMethod reports whether t or a pointer to it has an exported method without parameters of that name.
+func hasMethod(t types.Type, name string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	f, ok := obj.(*types.Func)
+	return ok && f.Signature().Params().Len() == 0
+}
+
+// membersOf lists the fields that a path can go to from a value of type t.
+func membersOf(t *Type) []member {
+	if t.goType == nil {
+		return nil
+	}
+	at := t.goType
+	if p, ok := at.Underlying().(*types.Pointer); ok {
+		at = types.Unalias(p.Elem())
+	}
+	s, ok := at.Underlying().(*types.Struct)
+	if !ok || t.Use == AsTime {
+		return nil
+	}
+	return structMembers(s)
+}
+
+// structMembers lists a struct's fields by the rules of encoding/json: a tag's name before the Go name, the fields of
+// embedded structs as the struct's own, and of one name the shallowest, or the only tagged one.
+func structMembers(root *types.Struct) []member {
+	type level struct {
+		s     *types.Struct
+		steps []Step
+	}
+	type candidate struct {
+		member
+		tagged bool
+	}
+	var out []member
+	taken := map[string]bool{}
+	visited := map[*types.Struct]bool{}
+	for current := []level{{s: root}}; len(current) > 0; {
+		var next []level
+		found := map[string][]candidate{}
+		var order []string
+		for _, l := range current {
+			if visited[l.s] {
+				continue
+			}
+			visited[l.s] = true
+			for i := range l.s.NumFields() {
+				f := l.s.Field(i)
+				name, tagged, skip := fieldName(f, l.s.Tag(i))
+				if skip {
+					continue
+				}
+				steps := append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
+				if inner := embedded(f); inner != nil && !tagged {
+					next = append(next, level{inner, steps})
+					continue
+				}
+				if found[name] == nil {
+					order = append(order, name)
+				}
+				found[name] = append(found[name], candidate{member{name, steps, newType(f.Type()), unusable(f, l.s.Tag(i))}, tagged})
+			}
+		}
+		for _, name := range order {
+			if taken[name] {
+				continue
+			}
+			taken[name] = true
+			all := found[name]
+			slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(btoi(b.tagged), btoi(a.tagged)) })
+			if len(all) == 1 || all[0].tagged && !all[1].tagged {
+				out = append(out, all[0].member)
+			}
+		}
+		current = next
+	}
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// embedded returns the struct whose fields f promotes, or nil.
+func embedded(f *types.Var) *types.Struct {
+	if !f.Embedded() {
+		return nil
+	}
+	t := types.Unalias(f.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	s, _ := t.Underlying().(*types.Struct)
+	return s
+}
+
+// fieldName returns the name that paths use for a field.
+func fieldName(f *types.Var, tag string) (name string, tagged, skip bool) {
+	if p := reflect.StructTag(tag).Get("protobuf"); p != "" {
+		for part := range strings.SplitSeq(p, ",") {
+			if name, ok := strings.CutPrefix(part, "name="); ok {
+				return name, true, false
+			}
+		}
+	}
+	name, _, _ = strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+	if name == "-" || !f.Exported() && !f.Embedded() && name == "" && isProtoInternal(f.Name()) {
+		return "", false, true
+	}
+	if name == "" {
+		return f.Name(), false, false
+	}
+	return name, true, false
+}
+
+// isProtoInternal reports whether an unexported field is one that protobuf's generated code keeps for itself.
+func isProtoInternal(name string) bool {
+	return name == "state" || name == "sizeCache" || name == "unknownFields"
+}
+
+// unusable says why a field can't be used, or returns "".
+func unusable(f *types.Var, tag string) string {
+	switch {
+	case reflect.StructTag(tag).Get("protobuf_oneof") != "":
+		return "it is a oneof, whose value depends on the case; give each case a message of its own, or flatten it in the producer"
+	case !f.Exported():
+		return "it is not exported, so decoding leaves it empty"
+	case f.Type() == types.Typ[types.Invalid]:
+		return "its type does not compile"
+	}
+	return ""
+}

@@ -1,0 +1,120 @@
+package gotype
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// spelled are the types that a spec can name without an import path.
+var spelled = map[string]*Type{
+	"string": basic("string"), "bool": basic("bool"),
+	"int": basic("int"), "int16": basic("int16"), "int32": basic("int32"), "int64": basic("int64"),
+	"float32": basic("float32"), "float64": basic("float64"),
+	"bytes":           {Kind: Slice, Elem: basic("byte")},
+	"time":            named("time", "time", "Time"),
+	"time.Time":       named("time", "time", "Time"),
+	"json":            named("encoding/json", "json", "RawMessage"),
+	"json.RawMessage": named("encoding/json", "json", "RawMessage"),
+	"decimal":         named("encoding/json", "json", "Number"), // a number's digits as they came, never a float
+	"json.Number":     named("encoding/json", "json", "Number"),
+	"uuid":            named("github.com/jackc/pgx/v5/pgtype", "pgtype", "UUID"),
+}
+
+// spelledNames is what a message about an unknown type offers.
+var spelledNames = []string{
+	"string", "bool", "int", "int16", "int32", "int64", "float32", "float64", "bytes", "time", "uuid", "decimal", "json",
+}
+
+func basic(name string) *Type { return &Type{Kind: Basic, Name: name} }
+
+func named(path, pkg, name string) *Type {
+	return &Type{Kind: Named, ImportPath: path, PkgName: pkg, Name: name}
+}
+
+// parseType reads a type as the spec writes it. A type with an import path is looked up in loaded.
+func parseType(text string, loaded func(path, name string) (*Type, error)) (*Type, error) {
+	if elem, ok := strings.CutPrefix(text, "*"); ok {
+		if strings.HasPrefix(elem, "*") {
+			return nil, fmt.Errorf("%s is a pointer to a pointer; one * says that the field may be missing", text)
+		}
+		t, err := parseType(elem, loaded)
+		if err != nil {
+			return nil, err
+		}
+		return &Type{Kind: Pointer, Elem: t, Use: t.Use}, nil
+	}
+	if elem, ok := strings.CutPrefix(text, "[]"); ok && elem == "byte" {
+		return spelled["bytes"], nil
+	} else if ok {
+		t, err := parseType(elem, loaded)
+		if err != nil {
+			return nil, err
+		}
+		return &Type{Kind: Slice, Elem: t, Use: listUse(t)}, nil
+	}
+	if t, ok := spelled[text]; ok {
+		return t, nil
+	}
+	if path, name, ok := splitGoType(text); ok {
+		return loaded(path, name)
+	}
+	if best := diag.Nearest(text, spelledNames); best != "" {
+		return nil, fmt.Errorf("there is no type %s; did you mean %s?", text, best)
+	}
+	return nil, fmt.Errorf("there is no type %s; write one of %s, with * before it where it may be missing or [] for a list, or import/path.Name",
+		text, strings.Join(spelledNames, ", "))
+}
+
+// listUse is how a list of a type that the spec spells becomes a parameter.
+func listUse(elem *Type) Use {
+	switch {
+	case elem.goType != nil:
+		return useOfList(elem.goType)
+	case elem.Kind == Named && elem.Name == "Number":
+		return AsStrings
+	case elem.Kind == Slice && elem.Elem.Name != "byte", elem.Kind == Named && elem.Name == "RawMessage":
+		return AsJSON
+	default:
+		return AsIs
+	}
+}
+
+// splitGoType splits import/path.Name.
+func splitGoType(text string) (path, name string, ok bool) {
+	dot := strings.LastIndexByte(text, '.')
+	if dot <= strings.LastIndexByte(text, '/') || dot == len(text)-1 {
+		return "", "", false
+	}
+	return text[:dot], text[dot+1:], dot > 0
+}
+
+// inline makes the message of fields that the spec lists.
+func inline(name string, fields []spec.Field, loaded func(path, name string) (*Type, error), diags *diag.List) *Message {
+	m := &Message{Name: name, Inline: true}
+	first := map[string]spec.At[string]{}
+	for _, f := range fields {
+		goName, err := GoName(f.Name.Value)
+		if err != nil {
+			diags.Errorf(f.Name.Pos, "go-name", "%s", err)
+			continue
+		}
+		if other, ok := first[goName]; ok {
+			diags.Errorf(f.Name.Pos, "go-name", "the fields %s (%s) and %s would both be the Go field %s; rename one of them", other.Value, other.Pos, f.Name.Value, goName)
+			continue
+		}
+		first[goName] = f.Name
+		t, err := parseType(f.Type.Value, loaded)
+		if err != nil {
+			diags.Errorf(f.Type.Pos, "unknown-type", "%s", err)
+			continue
+		}
+		m.Fields = append(m.Fields, InlineField{GoName: goName, JSONName: f.Name.Value, Type: t})
+		m.members = append(m.members, member{
+			name: f.Name.Value, steps: []Step{{Name: goName, Pointer: t.Kind == Pointer}}, typ: t,
+		})
+	}
+	return m
+}

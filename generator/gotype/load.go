@@ -1,0 +1,213 @@
+package gotype
+
+import (
+	"errors"
+	"fmt"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/inboxgen/inboxgen/generator/diag"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// Options is what loading Go packages depends on.
+type Options struct {
+	Root      string                 // directory that the spec's paths start from
+	OutputDir string                 // slash path from Root: a type in its package is not imported
+	Package   string                 // the output package's name
+	Generated func(text []byte) bool // recognizes our own outputs, which may be missing, old or broken
+}
+
+// Load resolves the Go type of every message of s. Packages are loaded in one go, and only when the spec names one.
+// They need not compile: the package that uses the generated code does not until it is generated.
+func Load(s *spec.Spec, o Options) (map[*spec.Message]*Message, []diag.Diagnostic) {
+	l := &loader{options: o}
+	l.load(importPaths(s))
+	out := map[*spec.Message]*Message{}
+	for _, c := range s.Consumers {
+		for _, m := range c.Messages {
+			before := len(l.diags.Sorted())
+			var t *Message
+			if m.GoType.Set {
+				t = l.message(m.GoType)
+			} else {
+				t = inline(m.Key.Value, m.Fields, l.named, &l.diags)
+			}
+			if len(l.diags.Sorted()) == before {
+				out[m] = t
+			}
+		}
+	}
+	return out, l.diags.Sorted()
+}
+
+// importPaths lists the packages that the spec names, sorted.
+func importPaths(s *spec.Spec) []string {
+	paths := map[string]bool{}
+	add := func(text string) {
+		text = strings.TrimLeft(text, "*[]")
+		if path, _, ok := splitGoType(text); ok && spelled[text] == nil {
+			paths[path] = true
+		}
+	}
+	for _, c := range s.Consumers {
+		for _, m := range c.Messages {
+			add(m.GoType.Value)
+			for _, f := range m.Fields {
+				add(f.Type.Value)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+type loader struct {
+	options  Options
+	packages map[string]*packages.Package
+	failure  error
+	diags    diag.List
+}
+
+func (l *loader) load(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	config := &packages.Config{
+		Mode:    packages.LoadSyntax | packages.NeedModule,
+		Dir:     l.options.Root,
+		Overlay: l.overlay(),
+	}
+	loaded, err := packages.Load(config, paths...)
+	if err != nil {
+		l.failure = err
+		return
+	}
+	l.packages = map[string]*packages.Package{}
+	for _, p := range loaded {
+		l.packages[p.PkgPath] = p
+	}
+}
+
+// overlay empties our own outputs: an old or broken one must not stand in the way of its replacement.
+func (l *loader) overlay() map[string][]byte {
+	overlay := map[string][]byte{}
+	names, _ := filepath.Glob(filepath.Join(l.outputDir(), "*.gen.go"))
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err == nil && (len(text) == 0 || l.options.Generated(text)) {
+			overlay[name] = []byte("package " + l.options.Package + "\n")
+		}
+	}
+	return overlay
+}
+
+func (l *loader) outputDir() string {
+	return filepath.Join(l.options.Root, filepath.FromSlash(l.options.OutputDir))
+}
+
+// find returns a named type of a loaded package.
+func (l *loader) find(path, name string) (*types.Named, error) {
+	if l.failure != nil {
+		return nil, fmt.Errorf("the package %s can't be loaded: %w", path, l.failure)
+	}
+	p := l.packages[path]
+	if p == nil || p.Types == nil || len(p.Syntax) == 0 {
+		return nil, fmt.Errorf("there is no package %s%s", path, packageError(p))
+	}
+	obj := p.Types.Scope().Lookup(name)
+	typeName, ok := obj.(*types.TypeName)
+	if !ok {
+		return nil, notAType(p, name, obj != nil)
+	}
+	t, ok := types.Unalias(typeName.Type()).(*types.Named)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s.%s is an alias of a type without a name; name the type itself", p.Name, name)
+	case t.TypeParams().Len() > 0:
+		return nil, fmt.Errorf("%s.%s is generic; declare a type for the instance you need and name that", p.Name, name)
+	case !typeName.Exported() && !l.isOutput(p):
+		return nil, fmt.Errorf("%s.%s is not exported", p.Name, name)
+	case p.Name == "main" && !l.isOutput(p):
+		return nil, fmt.Errorf("%s is a program, which can't be imported; move %s to a package of its own", path, name)
+	}
+	return t, nil
+}
+
+// packageError returns what the go command says about a package, on one line.
+func packageError(p *packages.Package) string {
+	if p == nil || len(p.Errors) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(strings.Fields(p.Errors[0].Msg), " ")
+}
+
+func notAType(p *packages.Package, name string, exists bool) error {
+	if exists {
+		return fmt.Errorf("%s.%s is not a type", p.Name, name)
+	}
+	var names []string
+	for _, n := range p.Types.Scope().Names() {
+		if _, ok := p.Types.Scope().Lookup(n).(*types.TypeName); ok {
+			names = append(names, n)
+		}
+	}
+	if best := diag.Nearest(name, names); best != "" {
+		return fmt.Errorf("there is no type %s in %s; did you mean %s?", name, p.PkgPath, best)
+	}
+	return fmt.Errorf("there is no type %s in %s", name, p.PkgPath)
+}
+
+// isOutput reports whether p is the package that the generated code goes into.
+func (l *loader) isOutput(p *packages.Package) bool {
+	return len(p.GoFiles) > 0 && sameDir(filepath.Dir(p.GoFiles[0]), l.outputDir())
+}
+
+func sameDir(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errors.Join(errA, errB) == nil && os.SameFile(infoA, infoB)
+}
+
+// named resolves a field's type that has an import path.
+func (l *loader) named(path, name string) (*Type, error) {
+	t, err := l.find(path, name)
+	if err != nil {
+		return nil, err
+	}
+	out := newType(t)
+	if l.isOutput(l.packages[path]) {
+		out.Kind, out.ImportPath = Basic, ""
+	}
+	return out, nil
+}
+
+// message resolves go_type.
+func (l *loader) message(at spec.At[string]) *Message {
+	path, name, ok := splitGoType(at.Value)
+	if !ok {
+		l.diags.Errorf(at.Pos, "go-type", "go_type is import/path.Name, such as example.com/shop/events.OrderPaid")
+		return nil
+	}
+	t, err := l.find(path, name)
+	if err != nil {
+		l.diags.Errorf(at.Pos, "go-type", "%s", err)
+		return nil
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		l.diags.Errorf(at.Pos, "go-type", "%s is not a struct; its fields are the effects' parameters", at.Value)
+		return nil
+	}
+	p := l.packages[path]
+	proto := hasMethod(t, "ProtoReflect")
+	m := &Message{Name: name, ImportPath: path, PkgName: p.Name, Proto: proto, Pointer: proto, members: structMembers(s)}
+	if l.isOutput(p) {
+		m.ImportPath = ""
+	}
+	return m
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/inboxgen/inboxgen/templates"
+)
+
+// supportNames lists the package-level names of the support code, which stands beside what a spec declares.
+var supportNames = sync.OnceValue(func() []string {
+	var out []string
+	files, err := fs.Glob(templates.Runtime, "runtime/*.go")
+	if err != nil {
+		panic(err) // only a malformed pattern
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(templates.Runtime, name)
+		if err != nil {
+			panic(err) // the file is embedded
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path.Base(name), text, parser.SkipObjectResolution)
+		if err != nil {
+			panic(err) // the file is compiled with us
+		}
+		for _, d := range file.Decls {
+			out = append(out, declaredNames(d)...)
+		}
+	}
+	return out
+})
+
+func declaredNames(d ast.Decl) []string {
+	var out []string
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			out = append(out, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				out = append(out, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					out = append(out, n.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// localNames are the variables that generated functions declare.
+var localNames = []string{"c", "ctx", "d", "db", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
+
+// reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
+func (b *builder) reserved() map[string]bool {
+	out := map[string]bool{"pgx": true, "context": true, "proto": true, "strconv": true}
+	for _, name := range types.Universe.Names() {
+		out[name] = true
+	}
+	for _, name := range localNames {
+		out[name] = true
+	}
+	for name := range b.names {
+		out[name] = true
+	}
+	return out
+}
