@@ -35,6 +35,9 @@ func duration(d time.Duration) *jen.Statement {
 		unit time.Duration
 		name string
 	}{{time.Hour, "Hour"}, {time.Minute, "Minute"}, {time.Second, "Second"}, {time.Millisecond, "Millisecond"}}
+	if day := 24 * time.Hour; d%day == 0 {
+		return jen.Lit(int(d/day)).Op("*").Lit(24).Op("*").Qual("time", "Hour")
+	}
 	for _, u := range units {
 		if d%u.unit == 0 {
 			return jen.Lit(int(d/u.unit)).Op("*").Qual("time", u.name)

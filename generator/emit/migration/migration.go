@@ -228,13 +228,18 @@ func (e entry) version() string {
 	return version
 }
 
+// escapePath keeps a path in one field.
+func escapePath(file string) string {
+	return strings.ReplaceAll(url.PathEscape(file), "%2F", "/")
+}
+
 const lockHeader = "# The migrations that inboxgen wrote: step, file, sha256. Commit this file; change nothing in it by hand.\n"
 
 func formatLock(entries []entry) []byte {
 	var b strings.Builder
 	b.WriteString(lockHeader)
 	for _, e := range entries {
-		fmt.Fprintf(&b, "%s %s %s\n", e.step, url.PathEscape(e.file), e.sha256)
+		fmt.Fprintf(&b, "%s %s %s\n", e.step, escapePath(e.file), e.sha256)
 	}
 	return []byte(b.String())
 }
