@@ -30,13 +30,11 @@ output:
 inbox:
   retention: 8d
 migrations:
-  tool: sql
+  tool: goose
   dir: gen/migrations
 schema: [schema.sql]
 consumers:
   accounting:
-    source:
-      kafka: {topics: [payments], group: accounting}
     type_from: header:event-type
     duplicates: {replay: 7d}
     messages:

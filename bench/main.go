@@ -1,5 +1,5 @@
 // Command bench measures how long inboxgen takes to generate code for many messages, next to sqlc for the same SQL
-// statements. Both run as a user runs them, as a process that starts cold and writes into an empty directory, and they take
+// statements. Both run as a user runs them, as a process that starts cold and has nothing to build on, and they take
 // turns so that whatever else the machine does hits both.
 package main
 
@@ -65,20 +65,23 @@ func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 // tool is one generator, its input, and its times.
 type tool struct {
-	name string
-	args []string
-	dir  string // where it runs
-	out  string // what it writes into, emptied before each run
-	took []time.Duration
+	name  string
+	bin   string
+	dir   string            // where it runs
+	input map[string]string // what it finds there, and nothing else
+	took  []time.Duration
 
-	files, bytes int64 // of the last run, to see that the work was done
+	files, bytes int // that it wrote in the last run, to see that the work was done
 }
 
 func (t *tool) measure() error {
-	if err := os.RemoveAll(t.out); err != nil {
+	if err := os.RemoveAll(t.dir); err != nil {
 		return err
 	}
-	cmd := exec.Command(t.args[0], t.args[1:]...)
+	if err := writeAll(t.dir, t.input); err != nil {
+		return err
+	}
+	cmd := exec.Command(t.bin, "generate")
 	cmd.Dir = t.dir
 	start := time.Now()
 	output, err := cmd.CombinedOutput()
@@ -90,8 +93,11 @@ func (t *tool) measure() error {
 }
 
 func (t *tool) count() error {
-	t.files, t.bytes = 0, 0
-	return filepath.WalkDir(t.out, func(_ string, entry os.DirEntry, err error) error {
+	t.files, t.bytes = -len(t.input), 0
+	for _, content := range t.input {
+		t.bytes -= len(content)
+	}
+	return filepath.WalkDir(t.dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -100,7 +106,7 @@ func (t *tool) count() error {
 			return err
 		}
 		t.files++
-		t.bytes += info.Size()
+		t.bytes += int(info.Size())
 		return nil
 	})
 }
@@ -114,15 +120,8 @@ func (t *tool) median() time.Duration {
 	return (t.took[middle-1] + t.took[middle]) / 2
 }
 
-// prepare builds both tools, each with the dependencies that its own module pins, and writes their inputs.
+// prepare builds both tools, each with the dependencies that its own module pins.
 func prepare(dir string, messages int) ([]*tool, error) {
-	inboxgen := &tool{name: "inboxgen", dir: filepath.Join(dir, "inboxgen")}
-	inboxgen.out = filepath.Join(inboxgen.dir, "gen")
-	inboxgen.args = []string{filepath.Join(dir, "bin", "inboxgen"), "generate"}
-	sqlc := &tool{name: "sqlc", dir: filepath.Join(dir, "sqlc")}
-	sqlc.out = filepath.Join(sqlc.dir, "gen")
-	sqlc.args = []string{filepath.Join(dir, "bin", "sqlc"), "generate"}
-
 	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
 	if err := build("..", bin, "./cmd/inboxgen"); err != nil {
 		return nil, err
@@ -130,10 +129,10 @@ func prepare(dir string, messages int) ([]*tool, error) {
 	if err := build(".", bin, "github.com/sqlc-dev/sqlc/cmd/sqlc"); err != nil {
 		return nil, err
 	}
-	if err := writeAll(inboxgen.dir, inboxgenInput(messages)); err != nil {
-		return nil, err
-	}
-	return []*tool{inboxgen, sqlc}, writeAll(sqlc.dir, sqlcInput(messages))
+	return []*tool{
+		{name: "inboxgen", bin: bin + "inboxgen", dir: filepath.Join(dir, "inboxgen"), input: inboxgenInput(messages)},
+		{name: "sqlc", bin: bin + "sqlc", dir: filepath.Join(dir, "sqlc"), input: sqlcInput(messages)},
+	}, nil
 }
 
 func build(module, bin, pkg string) error {
