@@ -16,10 +16,8 @@ import (
 //go:embed init.yaml
 var initialSpec string
 
-const initialGenerate = `package %s
-
-//go:generate go tool inboxgen generate
-`
+// initialGenerate is in two pieces: go generate would take a line of this file for a directive.
+const initialGenerate = "package %s\n\n//go:" + "generate go tool inboxgen generate\n"
 
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
@@ -70,8 +68,7 @@ func (a *app) init() error {
 Next:
   1. describe your messages and their SQL in the spec
   2. go get -tool github.com/inboxgen/inboxgen/cmd/inboxgen
-     go get github.com/jackc/pgx/v5
-  3. go generate ./...
+  3. go generate ./... && go mod tidy
   4. apply the migration it wrote with your migration tool, and commit everything
 `)
 	return nil

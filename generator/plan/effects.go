@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,17 +42,21 @@ func (r *effectResolver) resolve() {
 		m.Effects = append(m.Effects, r.effect(i, len(effects), e, statements[i]))
 	}
 	r.content()
-	m.Plan, m.Reason = Transaction, ""
 	switch {
 	case r.diags.HasErrors():
+		return
 	case len(effects) != 1:
 		m.Reason = fmt.Sprintf("%d effects: parts of one statement would not see each other's changes", len(effects))
-	default:
-		r.guard(statements[0], m.Effects[0])
+	case r.guard(statements[0], m.Effects[0]):
+		return
+	}
+	m.Plan = Transaction
+	for i, e := range effects {
+		r.check(e, statements[i], m.Effects[i])
 	}
 }
 
-// effect settles one effect for use behind a marker of its own.
+// effect settles what an effect is called, expects and is given.
 func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *Statement {
 	constName, label := r.message.FuncName+"SQL", r.consumer.Spec.Key.Value+"."+r.message.Name
 	if n > 1 {
@@ -67,30 +70,35 @@ func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *S
 	if s.Kind == pgsql.Select && out.Expect == pgsql.ExpectAny && !s.CallsFunction() && len(s.Writes) == 0 {
 		r.diags.Errorf(e.SQL.At(0), "no-effect", "this SELECT changes nothing and expects nothing; call a function in it, or say what it must find with expect: some")
 	}
-	sql, bySQL, err := s.Check(label, out.Expect, r.postgres)
+	return out
+}
+
+// guard makes the message guarded if its one statement can be, or says why it can't.
+func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
+	m := r.message
+	if trigger := r.schema.StatementTrigger(s.Writes); trigger != "" {
+		m.Reason = "the trigger " + trigger + " is FOR EACH STATEMENT: it would fire for a guarded duplicate too"
+		return false
+	}
+	sql, err := s.Guard(r.inbox, e.Label, e.Expect, r.postgres)
+	if err != nil {
+		m.Reason = err.Error()
+		return false
+	}
+	m.Plan = Guarded
+	m.Reason = "one " + string(s.Kind) + " that the marker can guard: one statement, one round trip"
+	e.SQL = sql
+	m.Guarded = e
+	return true
+}
+
+// check lays out an effect for use behind a marker of its own.
+func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statement) {
+	sql, bySQL, err := s.Check(out.Label, out.Expect, r.postgres)
 	if err != nil {
 		r.diags.Errorf(e.SQL.At(0), "unprovable", "this statement can't be wrapped to check expect: %s; please report it, and write expect: any meanwhile", err)
 	}
 	out.SQL, out.ByTag = sql, !bySQL
-	return out
-}
-
-// guard makes the message guarded if its statement can be.
-func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) {
-	m := r.message
-	if trigger := r.schema.StatementTrigger(s.Writes); trigger != "" {
-		m.Reason = "the trigger " + trigger + " is FOR EACH STATEMENT: it would fire for a guarded duplicate too"
-		return
-	}
-	sql, err := s.Guard(r.inbox, e.Label, e.Expect, r.postgres)
-	var unguardable *pgsql.Unguardable
-	if errors.As(err, &unguardable) {
-		m.Reason = unguardable.Reason
-		return
-	}
-	m.Plan = Guarded
-	m.Reason = "one " + string(s.Kind) + " that the marker can guard: one statement, one round trip"
-	m.Guarded = &Statement{ConstName: e.ConstName, SQL: sql, Args: e.Args, Label: e.Label, Expect: e.Expect}
 }
 
 // args resolves the parameters of one effect.

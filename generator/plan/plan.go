@@ -49,9 +49,9 @@ type Message struct {
 	Go       *gotype.Message
 	ID       ID
 	Plan     Kind
-	Reason   string // why that plan
-	Guarded  *Statement
-	Effects  []*Statement
+	Reason   string         // why that plan
+	Guarded  *Statement     // for Guarded, the one effect with its guard
+	Effects  []*Statement   // in order; for Guarded, Guarded alone
 	Content  []gotype.Field // what the effects use, for the fingerprint
 	Shape    string         // names and types of Content
 }

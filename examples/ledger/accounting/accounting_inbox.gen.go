@@ -142,6 +142,7 @@ RETURNING 1
 )
 SELECT CASE WHEN effect.n = 1 THEN effect.n ELSE ('accounting.OrderRefunded, effect 1: expected 1 row, affected ' || effect.n)::bigint END AS affected
 FROM (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+
 const accountingOrderRefundedSQL2 = `WITH inboxgen_effect AS (
 INSERT INTO refund (event_id, merchant_id, amount, reason)
 VALUES ($1, $2, $3, $4)

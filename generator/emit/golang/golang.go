@@ -5,15 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"go/format"
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/inboxgen/inboxgen/generator/emit"
 	"github.com/inboxgen/inboxgen/generator/plan"
@@ -29,35 +25,20 @@ func SourceLine(spec string) string { return "// Source: " + spec }
 // Files returns the Go files, with paths from the output directory. source is the spec's path from there.
 func Files(m *plan.Model, source string) ([]emit.File, error) {
 	e := &emitter{model: m, preamble: Header + "\n" + SourceLine(source) + "\n\n"}
-	tasks := []task{{"inbox_settings.gen.go", e.settings}}
+	files := make([]emit.File, len(m.Consumers))
+	var group sync.WaitGroup
+	for i, c := range m.Consumers {
+		group.Go(func() { files[i] = emit.File{Path: c.FileName, Text: e.consumer(c)} })
+	}
+	group.Wait()
+	files = append(files, emit.File{Path: "inbox_settings.gen.go", Text: e.settings()})
 	if len(m.Structs) > 0 {
-		tasks = append(tasks, task{"inbox_messages.gen.go", e.messages})
-	}
-	for _, c := range m.Consumers {
-		tasks = append(tasks, task{c.FileName, func() ([]byte, error) { return e.consumer(c) }})
-	}
-	files := make([]emit.File, len(tasks))
-	var group errgroup.Group
-	for i, t := range tasks {
-		group.Go(func() error {
-			text, err := t.print()
-			files[i] = emit.File{Path: t.name, Text: text}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+		files = append(files, emit.File{Path: "inbox_messages.gen.go", Text: e.messages()})
 	}
 	fixed, err := e.fixed()
 	files = append(files, fixed...)
 	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, err
-}
-
-// task is one file to print.
-type task struct {
-	name  string
-	print func() ([]byte, error)
 }
 
 type emitter struct {
@@ -100,91 +81,4 @@ func runtimeFileName(base string) string {
 		name = "inbox_" + name
 	}
 	return name + ".gen.go"
-}
-
-// render prints f with its imports grouped as goimports and gofumpt leave them: the standard library first.
-func (e *emitter) render(f *jen.File) ([]byte, error) {
-	var b bytes.Buffer
-	if err := f.Render(&b); err != nil {
-		return nil, err
-	}
-	return format.Source([]byte(e.preamble + groupImports(b.String())))
-}
-
-func groupImports(source string) string {
-	before, rest, found := strings.Cut(source, "import (\n")
-	if !found {
-		return source
-	}
-	block, after, found := strings.Cut(rest, "\n)")
-	if !found {
-		return source
-	}
-	var std, other []string
-	for line := range strings.SplitSeq(block, "\n") {
-		quoted := line[strings.IndexByte(line, '"'):]
-		if first, _, _ := strings.Cut(quoted, "/"); strings.Contains(first, ".") {
-			other = append(other, line)
-		} else {
-			std = append(std, line)
-		}
-	}
-	groups := strings.Join(std, "\n")
-	if len(std) > 0 && len(other) > 0 {
-		groups += "\n\n"
-	}
-	return before + "import (\n" + groups + strings.Join(other, "\n") + "\n)" + after
-}
-
-// rawString prints s as a raw string literal, leaving it only around what a raw string can't hold.
-func rawString(s string) *jen.Statement {
-	var b strings.Builder
-	for i, part := range splitRaw(s) {
-		if i > 0 {
-			b.WriteString(" + ")
-		}
-		b.WriteString(part)
-	}
-	return jen.Op(b.String())
-}
-
-// splitRaw cuts s into literals: raw ones, and quoted ones for runs of back quotes and carriage returns.
-func splitRaw(s string) []string {
-	needsQuote := func(r rune) bool { return r == '`' || r == '\r' || r == '\ufeff' || r == 0xfffd }
-	var parts []string
-	for s != "" {
-		end := strings.IndexFunc(s, needsQuote)
-		switch {
-		case end < 0:
-			end = len(s)
-			fallthrough
-		case end > 0:
-			parts = append(parts, "`"+s[:end]+"`")
-		default:
-			end = strings.IndexFunc(s, func(r rune) bool { return !needsQuote(r) })
-			if end < 0 {
-				end = len(s)
-			}
-			parts = append(parts, strconv.Quote(s[:end]))
-		}
-		s = s[end:]
-	}
-	if parts == nil {
-		return []string{"``"}
-	}
-	return parts
-}
-
-// comment is a doc comment, a line a line; text from the spec must not end it or become a directive.
-func comment(text string) *jen.Statement {
-	lines := strings.Split(strings.Map(func(r rune) rune {
-		if r == '\r' || r < ' ' && r != '\n' {
-			return ' '
-		}
-		return r
-	}, text), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight("// "+line, " ")
-	}
-	return jen.Op(strings.Join(lines, "\n"))
 }

@@ -3,60 +3,62 @@ package golang
 import (
 	"fmt"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/inboxgen/inboxgen/generator/gotype"
 )
 
 // messages prints the structs of the messages whose fields the spec lists.
-func (e *emitter) messages() ([]byte, error) {
-	f := e.newFile()
+func (e *emitter) messages() []byte {
+	p := e.newPrinter()
 	for _, m := range e.model.Structs {
-		f.Line().Add(comment(fmt.Sprintf("%s is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.", m.Name)))
-		f.Type().Id(m.Name).StructFunc(func(g *jen.Group) {
-			for _, field := range m.Fields {
-				g.Id(field.GoName).Add(typeCode(field.Type)).Tag(map[string]string{"json": field.JSONName})
-			}
-		})
+		p.comment(m.Name + " is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.")
+		if len(m.Fields) == 0 {
+			p.P("type ", m.Name, " struct{}")
+			continue
+		}
+		rows := make([][]string, len(m.Fields))
+		for i, f := range m.Fields {
+			rows[i] = []string{f.GoName, typeText(p, f.Type), fmt.Sprintf("`json:%q`", f.JSONName)}
+		}
+		p.P("type ", m.Name, " struct {")
+		for _, line := range align(rows) {
+			p.P("\t", line)
+		}
+		p.P("}")
 	}
-	return e.render(f)
+	return e.source(p)
 }
 
-func typeCode(t *gotype.Type) *jen.Statement {
+func typeText(p *printer, t *gotype.Type) string {
 	switch t.Kind {
 	case gotype.Pointer:
-		return jen.Op("*").Add(typeCode(t.Elem))
+		return "*" + typeText(p, t.Elem)
 	case gotype.Slice:
-		return jen.Index().Add(typeCode(t.Elem))
-	case gotype.Named:
-		return jen.Qual(t.ImportPath, t.Name)
+		return "[]" + typeText(p, t.Elem)
 	default:
-		return jen.Id(t.Name)
+		return p.qualified(t.ImportPath, t.Name)
 	}
 }
 
-// imports lists the packages that the printed types come from, with their names.
+// imports lists the packages that the spec's types come from, with their names.
 func (e *emitter) imports() map[string]string {
 	out := map[string]string{}
-	var add func(t *gotype.Type)
-	add = func(t *gotype.Type) {
-		if t.Elem != nil {
-			add(t.Elem)
-		}
-		if t.ImportPath != "" {
-			out[t.ImportPath] = t.PkgName
+	add := func(path, name string) {
+		if _, ours := ourPackages[path]; path != "" && !ours {
+			out[path] = name
 		}
 	}
 	for _, m := range e.model.Structs {
 		for _, field := range m.Fields {
-			add(field.Type)
+			t := field.Type
+			for t.Elem != nil {
+				t = t.Elem
+			}
+			add(t.ImportPath, t.PkgName)
 		}
 	}
 	for _, c := range e.model.Consumers {
 		for _, m := range c.Messages {
-			if m.Go.ImportPath != "" {
-				out[m.Go.ImportPath] = m.Go.PkgName
-			}
+			add(m.Go.ImportPath, m.Go.PkgName)
 		}
 	}
 	return out

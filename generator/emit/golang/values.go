@@ -2,9 +2,8 @@ package golang
 
 import (
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/inboxgen/inboxgen/generator/gotype"
 	"github.com/inboxgen/inboxgen/generator/plan"
@@ -13,20 +12,21 @@ import (
 // values prints the expressions that take values out of a message m. A value behind a pointer that may be nil needs a
 // variable; those stand in locals, in the order of their first use.
 type values struct {
+	printer *printer
 	message *plan.Message
-	locals  []jen.Code
+	locals  []string
 	byPath  map[string]string
 }
 
-func newValues(m *plan.Message) *values {
-	return &values{message: m, byPath: map[string]string{}}
+func newValues(p *printer, m *plan.Message) *values {
+	return &values{printer: p, message: m, byPath: map[string]string{}}
 }
 
 // arg is the value of a parameter.
-func (v *values) arg(c *plan.Consumer, a plan.Arg) jen.Code {
+func (v *values) arg(c *plan.Consumer, a plan.Arg) string {
 	switch a.Builtin {
 	case "consumer_name":
-		return jen.Lit(c.Ledger)
+		return strconv.Quote(c.Ledger)
 	case "message_id":
 		return v.id()
 	default:
@@ -35,82 +35,77 @@ func (v *values) arg(c *plan.Consumer, a plan.Arg) jen.Code {
 }
 
 // id is the message's id as a string.
-func (v *values) id() *jen.Statement {
+func (v *values) id() string {
 	switch v.message.ID.From {
 	case "cloudevents":
-		return jen.Id("cloudEventID").Call(jen.Id("source"), jen.Id("id"))
+		return "cloudEventID(source, id)"
 	case "field":
 	default:
-		return jen.Id("id")
+		return "id"
 	}
 	f := v.message.ID.Field
-	if mayBeNil(f.Steps) {
-		if _, ok := v.byPath["id"]; !ok {
-			v.byPath["id"] = "id"
-			v.locals = append(v.locals,
-				jen.Var().Id("id").String(),
-				jen.If(notNil(f.Steps)).Block(jen.Id("id").Op("=").Add(idText(f))),
-			)
-		}
-		return jen.Id("id")
+	if !mayBeNil(f.Steps) {
+		return v.idText(f)
 	}
-	return idText(f)
+	return v.local("id", "string", notNil(f.Steps), v.idText(f))
 }
 
 // idText converts a field that is not nil to a string.
-func idText(f gotype.Field) *jen.Statement {
+func (v *values) idText(f gotype.Field) string {
 	value := selector(f.Steps)
-	pointer := f.Steps[len(f.Steps)-1].Pointer
 	plain := value
-	if pointer {
-		plain = jen.Op("*").Add(value)
+	if f.Steps[len(f.Steps)-1].Pointer {
+		plain = "*" + value
 	}
 	switch f.Type.IDKind() {
 	case gotype.IDString:
 		return plain
 	case gotype.IDConverted:
-		return jen.String().Call(plain)
+		return "string(" + plain + ")"
 	case gotype.IDInteger:
-		return jen.Qual("strconv", "FormatInt").Call(jen.Int64().Call(plain), jen.Lit(10))
+		return v.printer.qualified("strconv", "FormatInt") + "(int64(" + plain + "), 10)"
 	case gotype.IDUnsigned:
-		return jen.Qual("strconv", "FormatUint").Call(jen.Uint64().Call(plain), jen.Lit(10))
+		return v.printer.qualified("strconv", "FormatUint") + "(uint64(" + plain + "), 10)"
 	default:
-		return value.Dot("String").Call()
+		return value + ".String()"
 	}
 }
 
 // field is the value of a field, ready to be a parameter: nil when it, or anything on the way to it, is nil.
-func (v *values) field(f gotype.Field) *jen.Statement {
-	last := f.Steps[len(f.Steps)-1]
-	convert := f.Type.Use != gotype.AsIs
-	if !mayBeNil(f.Steps[:len(f.Steps)-1]) && !(last.Pointer && convert) {
-		return converted(f, selector(f.Steps))
+func (v *values) field(f gotype.Field) string {
+	last := len(f.Steps) - 1
+	through := f.Steps[:last]
+	if f.Type.Use != gotype.AsIs {
+		through = f.Steps // converting needs what a pointer points to
 	}
-	name, ok := v.byPath[f.Path]
-	if !ok {
-		name = localName(f)
-		v.byPath[f.Path] = name
-		steps := f.Steps
-		if !convert {
-			steps = steps[:len(steps)-1]
-		}
-		v.locals = append(v.locals,
-			jen.Var().Id(name).Any(),
-			jen.If(notNil(steps)).Block(jen.Id(name).Op("=").Add(converted(f, selector(f.Steps)))),
-		)
+	if !mayBeNil(through) {
+		return converted(f)
 	}
-	return jen.Id(name)
+	return v.local(localName(f), "any", notNil(through), converted(f))
+}
+
+// local declares a variable that has value when condition holds, once, and returns its name.
+func (v *values) local(name, typ, condition, value string) string {
+	if v.byPath[name] == "" {
+		v.byPath[name] = value
+		v.locals = append(v.locals, "var "+name+" "+typ, "if "+condition+" {", "\t"+name+" = "+value, "}")
+	}
+	return name
 }
 
 // converted applies what the field's type needs before pgx can encode it in every mode.
-func converted(f gotype.Field, value *jen.Statement) *jen.Statement {
+func converted(f gotype.Field) string {
+	value := selector(f.Steps)
 	switch f.Type.Use {
 	case gotype.AsJSON:
-		return jen.Id("jsonText").Call(value)
+		return "jsonText(" + value + ")"
 	case gotype.AsStrings:
-		return jen.Id("stringList").Call(value)
+		if f.Steps[len(f.Steps)-1].Pointer {
+			value = "*" + value
+		}
+		return "stringList(" + value + ")"
 	case gotype.AsTime:
-		return value.Dot("AsTime").Call()
+		return value + ".AsTime()"
 	default:
 		return value
 	}
@@ -126,12 +121,13 @@ func localName(f gotype.Field) string {
 	return b.String()
 }
 
-func selector(steps []gotype.Step) *jen.Statement {
-	s := jen.Id("m")
-	for _, step := range steps {
-		s.Dot(step.Name)
+func selector(steps []gotype.Step) string {
+	var b strings.Builder
+	b.WriteString("m")
+	for _, s := range steps {
+		b.WriteString("." + s.Name)
 	}
-	return s
+	return b.String()
 }
 
 func mayBeNil(steps []gotype.Step) bool {
@@ -139,18 +135,12 @@ func mayBeNil(steps []gotype.Step) bool {
 }
 
 // notNil is the condition that every pointer among steps is set.
-func notNil(steps []gotype.Step) *jen.Statement {
-	var condition *jen.Statement
-	for i, step := range steps {
-		if !step.Pointer {
-			continue
-		}
-		check := selector(steps[:i+1]).Op("!=").Nil()
-		if condition == nil {
-			condition = check
-		} else {
-			condition.Op("&&").Add(check)
+func notNil(steps []gotype.Step) string {
+	var conditions []string
+	for i, s := range steps {
+		if s.Pointer {
+			conditions = append(conditions, selector(steps[:i+1])+" != nil")
 		}
 	}
-	return condition
+	return strings.Join(conditions, " && ")
 }
