@@ -1,0 +1,26 @@
+// The tests of what inboxgen generates. They are a module of their own so that what the cases import never reaches the
+// module that users depend on.
+module github.com/inboxgen/inboxgen/e2e
+
+go 1.26.0
+
+replace github.com/inboxgen/inboxgen => ../
+
+require (
+	github.com/inboxgen/inboxgen v0.0.0-00010101000000-000000000000
+	github.com/jackc/pgx/v5 v5.11.0
+	golang.org/x/tools v0.52.0
+)
+
+require (
+	github.com/aymanbagabas/go-udiff v0.4.2 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.2 // indirect
+	github.com/sqlc-dev/oliphant v0.2.0 // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/text v0.37.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)
