@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,4 +184,10 @@ func inEveryMode(t *testing.T, db *database, test func(t *testing.T, pool *pgxpo
 	for _, mode := range execModes {
 		t.Run(strings.ReplaceAll(mode.String(), " ", "_"), func(t *testing.T) { test(t, db.pool(t, withMode(mode))) })
 	}
+}
+
+// TestMain keeps the consumers' log out of the tests' output; where it matters a test gives a logger.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	m.Run()
 }

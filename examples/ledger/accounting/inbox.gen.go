@@ -119,7 +119,7 @@ type querier interface {
 // apply handles d in a transaction of its own.
 func (i *inbox) apply(ctx context.Context, d delivery) (Outcome, error) {
 	return i.report(ctx, d, func() (Outcome, error) {
-		if conn, ok := i.db.(*pgx.Conn); ok && conn.PgConn().TxStatus() == 'T' {
+		if conn, ok := i.db.(*pgx.Conn); ok && !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
 			return 0, errors.New("the connection is inside a transaction: call the …Tx method with it")
 		}
 		_, nested := i.db.(pgx.Tx)
