@@ -7,9 +7,12 @@ go 1.26.0
 replace github.com/inboxgen/inboxgen => ../
 
 require (
+	github.com/google/uuid v1.6.0
 	github.com/inboxgen/inboxgen v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.11.0
+	github.com/shopspring/decimal v1.6.0
 	golang.org/x/tools v0.52.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -21,6 +24,5 @@ require (
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -21,6 +21,9 @@ func newType(t types.Type) *Type {
 		out.Kind, out.Elem = Slice, newType(t.Elem())
 	case *types.Named:
 		out.Kind, out.Name = Named, t.Obj().Name()
+		if out.Use == AsList {
+			out.Elem = newType(t.Underlying().(*types.Slice).Elem())
+		}
 		if p := t.Obj().Pkg(); p != nil {
 			out.ImportPath, out.PkgName = p.Path(), p.Name()
 		} else {
@@ -49,14 +52,24 @@ func useOf(t types.Type) Use {
 		}
 		return AsIs
 	case *types.Pointer:
+		if isPointer(u.Elem()) {
+			return Unusable
+		}
 		return useOf(u.Elem())
 	case *types.Slice:
-		return useOfList(u.Elem())
-	case *types.Array:
-		if isByte(u.Elem()) {
-			return AsIs
+		use := useOfList(u.Elem())
+		if _, named := t.(*types.Named); named && use == AsIs && !isByte(u.Elem()) {
+			return AsList
 		}
-		return AsJSON
+		return use
+	case *types.Array:
+		switch {
+		case !isByte(u.Elem()):
+			return AsJSON
+		case u.Len() == 16:
+			return AsUUID
+		}
+		return Unusable // pgx sends it in none of its modes
 	case *types.Struct, *types.Map:
 		return AsJSON
 	default:
@@ -67,18 +80,38 @@ func useOf(t types.Type) Use {
 // useOfList is useOf for a list of elem.
 func useOfList(elem types.Type) Use {
 	elem = types.Unalias(elem)
+	if isList(elem) && !isBytes(elem) {
+		return AsJSON
+	}
 	named, isNamedType := elem.(*types.Named)
 	basic, isBasic := elem.Underlying().(*types.Basic)
 	switch use := useOf(elem); {
-	case use == Unusable:
+	case use == Unusable, use == AsUUID:
 		return Unusable
-	case isNamedType && isBasic && basic.Info()&types.IsString != 0 && !hasMethod(named, "Value"):
+	case isNamedType && types.NewMethodSet(named).Lookup(nil, "Value") != nil:
+		return AsTexts
+	case isNamedType && isBasic && basic.Info()&types.IsString != 0:
 		return AsStrings
 	case use != AsIs || isNamedType && isBasic && !isByte(elem):
 		return AsJSON
 	default:
 		return AsIs
 	}
+}
+
+// isList reports whether t, or what it points to, is a slice.
+func isList(t types.Type) bool {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
+// isBytes reports whether t is a list of bytes that stands for itself, and not for JSON.
+func isBytes(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Slice)
+	return ok && isByte(s.Elem()) && !isNamed(t, "encoding/json", "RawMessage")
 }
 
 // IDKind says how a value of the type becomes a message id. A pointer's is that of what it points to.

@@ -58,7 +58,10 @@ const (
 	AsJSON               // a struct, a map, or a list of such: as JSON text
 	AsStrings            // a list of a named string type: as []string
 	AsTime               // a protobuf timestamp: as time.Time
-	Unusable             // a function, a channel, an interface
+	AsUUID               // sixteen bytes: as pgtype.UUID
+	AsTexts              // a list of a driver.Valuer: as []*string
+	AsList               // a named type of list: as []Elem
+	Unusable             // a function, a channel, an interface, an array of bytes that is no UUID
 )
 
 // IDKind is how a value becomes a message id.

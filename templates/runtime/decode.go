@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,11 +146,15 @@ func (i *inbox) undecoded(ctx context.Context, d delivery, err error) (Outcome, 
 	return 0, err
 }
 
-// jsonText returns v as JSON text, which every pgx mode can send. What can't be JSON was not decoded from it.
+// jsonText returns v as JSON text, which every pgx mode can send, and nil, which is NULL, for a map or a list that is
+// nil. What can't be JSON was not decoded from it.
 func jsonText(v any) any {
 	text, err := json.Marshal(v)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err.Error()
+	case string(text) == "null":
+		return nil
 	}
 	return string(text)
 }
@@ -162,6 +167,29 @@ func stringList[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
+	}
+	return out
+}
+
+// textList returns a list of values that know their form in SQL, such as UUIDs, as one that every pgx mode can send.
+func textList[V driver.Valuer](list []V) any {
+	if list == nil {
+		return nil
+	}
+	out := make([]*string, len(list))
+	for i, v := range list {
+		value, err := v.Value()
+		if err != nil {
+			return list // for pgx to say what is wrong
+		}
+		if value == nil {
+			continue
+		}
+		text, ok := value.(string)
+		if !ok {
+			text = fmt.Sprint(value)
+		}
+		out[i] = &text
 	}
 	return out
 }

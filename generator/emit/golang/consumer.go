@@ -150,7 +150,7 @@ func (e *emitter) delivery(p *printer, c *plan.Consumer, m *plan.Message) {
 
 	p.comment(m.FuncName + " is what one " + m.Name + " does.")
 	p.P("func ", m.FuncName, "(", strings.Join(append(idParams(m), "m "+messageType(p, m)), ", "), ") delivery {")
-	for _, line := range v.locals {
+	for _, line := range v.lines {
 		p.P("\t", line)
 	}
 	p.P("\treturn delivery{")

@@ -10,16 +10,16 @@ import (
 )
 
 // values prints the expressions that take values out of a message m. A value behind a pointer that may be nil needs a
-// variable; those stand in locals, in the order of their first use.
+// variable; those are declared by lines, in the order of their first use.
 type values struct {
 	printer *printer
 	message *plan.Message
-	locals  []string
-	byPath  map[string]string
+	lines   []string
+	locals  map[string]string // by name, what it is set to
 }
 
 func newValues(p *printer, m *plan.Message) *values {
-	return &values{printer: p, message: m, byPath: map[string]string{}}
+	return &values{printer: p, message: m, locals: map[string]string{}}
 }
 
 // arg is the value of a parameter.
@@ -79,39 +79,62 @@ func (v *values) field(f gotype.Field) string {
 		through = f.Steps // converting needs what a pointer points to
 	}
 	if !mayBeNil(through) {
-		return converted(f)
+		return v.converted(f)
 	}
-	return v.local(localName(f), "any", notNil(through), converted(f))
+	return v.local(localName(f), "any", notNil(through), v.converted(f))
 }
 
-// local declares a variable that has value when condition holds, once, and returns its name.
+// local declares a variable that has value when condition holds, once, and returns its name: the one given, or with a
+// number where that is another value's.
 func (v *values) local(name, typ, condition, value string) string {
-	if v.byPath[name] == "" {
-		v.byPath[name] = value
-		v.locals = append(v.locals, "var "+name+" "+typ, "if "+condition+" {", "\t"+name+" = "+value, "}")
+	base := name
+	for n := 2; ; n++ {
+		switch v.locals[name] {
+		case value:
+			return name
+		case "":
+			v.locals[name] = value
+			v.lines = append(v.lines, "var "+name+" "+typ, "if "+condition+" {", "\t"+name+" = "+value, "}")
+			return name
+		}
+		name = base + strconv.Itoa(n)
 	}
-	return name
 }
 
 // converted applies what the field's type needs before pgx can encode it in every mode.
-func converted(f gotype.Field) string {
+func (v *values) converted(f gotype.Field) string {
 	value := selector(f.Steps)
+	plain := value
+	if f.Steps[len(f.Steps)-1].Pointer {
+		plain = "*" + value
+	}
 	switch f.Type.Use {
 	case gotype.AsJSON:
 		return "jsonText(" + value + ")"
 	case gotype.AsStrings:
-		if f.Steps[len(f.Steps)-1].Pointer {
-			value = "*" + value
-		}
-		return "stringList(" + value + ")"
+		return "stringList(" + plain + ")"
+	case gotype.AsTexts:
+		return "textList(" + plain + ")"
+	case gotype.AsList:
+		return "[]" + typeText(v.printer, elem(f.Type)) + "(" + plain + ")"
 	case gotype.AsTime:
 		return value + ".AsTime()"
+	case gotype.AsUUID:
+		return v.printer.qualified(pgtypePath, "UUID") + "{Bytes: " + plain + ", Valid: true}"
 	default:
 		return value
 	}
 }
 
-// localName is unlike every other local: no parameter begins with field.
+// elem is the element of a list, or of the list that a pointer points to.
+func elem(t *gotype.Type) *gotype.Type {
+	if t.Kind == gotype.Pointer {
+		t = t.Elem
+	}
+	return t.Elem
+}
+
+// localName is unlike every parameter: none begins with field.
 func localName(f gotype.Field) string {
 	var b strings.Builder
 	b.WriteString("field")
