@@ -34,6 +34,7 @@ func TestGolden(t *testing.T) {
 				if _, err := tree.Apply(dir, result.Files, result.Remove); err != nil {
 					t.Fatal(err)
 				}
+				result = generate(t, dir)
 			}
 			if diff, err := tree.Diff(dir, result.Files, result.Remove); err != nil || diff != "" {
 				t.Fatalf("not what is generated; after a look at this, run with -update: %v\n%s", err, diff)

@@ -58,12 +58,11 @@ func (r *effectResolver) resolve() {
 
 // effect settles what an effect is called, expects and is given.
 func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *Statement {
-	constName, label := r.message.FuncName+"SQL", r.consumer.Spec.Key.Value+"."+r.message.Name
+	out := &Statement{ConstName: r.message.FuncName + "SQL", Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
 	if n > 1 {
-		constName = fmt.Sprintf("%sSQL%d", r.message.FuncName, i+1)
-		label += fmt.Sprintf(", effect %d", i+1)
+		out.ConstName = fmt.Sprintf("%sSQL%d", r.message.FuncName, i+1)
+		out.Effect = fmt.Sprintf("effect %d", i+1)
 	}
-	out := &Statement{ConstName: constName, Label: label, Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
 	if s.Kind == pgsql.Call && out.Expect != pgsql.ExpectAny {
 		r.diags.Errorf(e.Expect.Pos, "expect-call", "CALL reports no number of rows; remove expect, or write SELECT of a function that raises an error")
 	}
@@ -73,6 +72,15 @@ func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *S
 	return out
 }
 
+// label names the effect in the error that the server raises.
+func (r *effectResolver) label(s *Statement) string {
+	label := r.consumer.Spec.Key.Value + "." + r.message.Name
+	if s.Effect != "" {
+		label += ", " + s.Effect
+	}
+	return label
+}
+
 // guard makes the message guarded if its one statement can be, or says why it can't.
 func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 	m := r.message
@@ -80,7 +88,7 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 		m.Reason = "the trigger " + trigger + " is FOR EACH STATEMENT: it would fire for a guarded duplicate too"
 		return false
 	}
-	sql, err := s.Guard(r.inbox, e.Label, e.Expect, r.postgres)
+	sql, err := s.Guard(r.inbox, r.label(e), e.Expect, r.postgres)
 	if err != nil {
 		m.Reason = err.Error()
 		return false
@@ -94,7 +102,7 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 
 // check lays out an effect for use behind a marker of its own.
 func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statement) {
-	sql, bySQL, err := s.Check(out.Label, out.Expect, r.postgres)
+	sql, bySQL, err := s.Check(r.label(out), out.Expect, r.postgres)
 	if err != nil {
 		r.diags.Errorf(e.SQL.At(0), "unprovable", "this statement can't be wrapped to check expect: %s; please report it, and write expect: any meanwhile", err)
 	}

@@ -66,7 +66,7 @@ var localNames = []string{"c", "ctx", "d", "db", "err", "id", "m", "n", "options
 
 // reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
 func (b *builder) reserved() map[string]bool {
-	out := map[string]bool{"pgx": true, "context": true, "proto": true, "strconv": true}
+	out := map[string]bool{"context": true, "fmt": true, "json": true, "pgtype": true, "pgx": true, "proto": true, "strconv": true, "time": true}
 	for _, name := range types.Universe.Names() {
 		out[name] = true
 	}

@@ -68,7 +68,7 @@ type Statement struct {
 	ConstName string
 	SQL       string
 	Args      []Arg
-	Label     string       // names the effect in errors
+	Effect    string       // "effect 2", where there are several
 	Expect    pgsql.Expect // settled
 	ByTag     bool         // the expectation is checked against the command tag
 }
@@ -77,6 +77,14 @@ type Statement struct {
 type Arg struct {
 	Builtin string // message_id, consumer_name, or ""
 	Field   gotype.Field
+}
+
+// Unmet says in an error what was expected.
+func (s *Statement) Unmet() string {
+	if s.Effect == "" {
+		return "expected " + s.Expect.String()
+	}
+	return s.Effect + ": expected " + s.Expect.String()
 }
 
 // DecodeFunc is the name of the function that decodes the consumer's messages by wire type.

@@ -35,11 +35,6 @@ func shapeBits(shape string) uint64 {
 	return (sum ^ sum>>16 ^ sum>>32 ^ sum>>48) & 0xffff
 }
 
-// sameContent reports whether two fingerprints can be of one message. Those of different shapes can't be compared.
-func sameContent(a, b int64) bool {
-	return a == b || uint64(a)>>48 != uint64(b)>>48
-}
-
 // hashValue writes v so that no two different values write the same bytes, and equal ones do, whatever way they came.
 // Times are hashed in microseconds, PostgreSQL's resolution.
 func hashValue(h hash.Hash, v any) {

@@ -388,9 +388,8 @@ func accountingMerged(m Merged) delivery {
 				sql:  accountingMergedSQL,
 				args: []any{m.MerchantID, m.Amount},
 				expect: &rows{
-					label: "accounting.Merged",
-					text:  "1 row",
-					met:   func(n int64) bool { return n == 1 },
+					text: "expected 1 row",
+					met:  func(n int64) bool { return n == 1 },
 				},
 			},
 		},

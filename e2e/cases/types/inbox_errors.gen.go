@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -86,9 +87,18 @@ func Classify(err error) Class {
 		return classifyCode(server.Code)
 	case isNetwork(err):
 		return Transient
+	case isOutOfRange(err):
+		return Poison
 	default:
 		return Deployment
 	}
+}
+
+// isOutOfRange reports whether pgx refused a value before the server could, such as a number that its column can't hold.
+// pgx has no type for this error. What can't be encoded whatever the value is no fault of the message.
+func isOutOfRange(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "failed to encode args[") && !strings.Contains(text, "cannot find encode plan")
 }
 
 // classifyCode classifies an SQLSTATE. A code of five characters goes before its class of two.
@@ -122,13 +132,15 @@ func isNetwork(err error) bool {
 		errors.As(err, &network) || errors.As(err, &connect) || pgconn.SafeToRetry(err)
 }
 
-// failure names the message in err and recognizes an unmet expectation, which the guarded statement raises as the text
-// of a failed cast.
+// failure names the message in err and recognizes an unmet expectation, which a statement raises as the text of a failed
+// cast: the effect's label, what was expected and what was found. The words and quotes around it are the server's.
 func (i *inbox) failure(message, id string, err error) error {
 	var server *pgconn.PgError
-	if errors.As(err, &server) && server.Code == "22P02" && strings.Contains(server.Message, ": expected ") {
-		if _, text, ok := strings.Cut(server.Message, `"`); ok {
-			err = fmt.Errorf("%w: %s", ErrExpectation, strings.TrimSuffix(text, `"`))
+	if errors.As(err, &server) && server.Code == "22P02" {
+		if _, text, ok := strings.Cut(server.Message, "."+message); ok && strings.Contains(text, ": expected ") {
+			text = strings.TrimLeft(text, ",: ")
+			text = strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsDigit(r) })
+			err = fmt.Errorf("%w: %s", ErrExpectation, text)
 		}
 	}
 	return &MessageError{i.consumer, message, id, err}

@@ -18,7 +18,7 @@ const (
 )
 
 // consumer prints one consumer: its type, the dispatcher, and per message the methods, the decoder and the SQL.
-func (e *emitter) consumer(c *plan.Consumer) []byte {
+func (e *emitter) consumer(c *plan.Consumer) *printer {
 	p := e.newPrinter()
 	consumerType(p, c)
 	dispatcher(p, c)
@@ -28,7 +28,7 @@ func (e *emitter) consumer(c *plan.Consumer) []byte {
 		e.delivery(p, c, m)
 		statements(p, m)
 	}
-	return e.source(p)
+	return p
 }
 
 func consumerType(p *printer, c *plan.Consumer) {
@@ -53,7 +53,7 @@ func dispatcher(p *printer, c *plan.Consumer) {
 	if c.Spec.TypeFrom == nil {
 		p.P("\treturn ", c.Messages[0].DecodeFunc(), "(d)")
 	} else {
-		p.P("\tswitch wireType := ", wireType(c), "; wireType {")
+		p.P("\tswitch wireType := ", wireType(p, c), "; wireType {")
 		for _, m := range c.Messages {
 			p.P("\tcase ", strconv.Quote(m.WireType), ":")
 			p.P("\t\treturn ", m.DecodeFunc(), "(d)")
@@ -65,7 +65,7 @@ func dispatcher(p *printer, c *plan.Consumer) {
 	p.P("}")
 }
 
-func wireType(c *plan.Consumer) string {
+func wireType(p *printer, c *plan.Consumer) string {
 	switch from := c.Spec.TypeFrom; from.From {
 	case "header":
 		return "d.Headers[" + strconv.Quote(from.Name) + "]"
@@ -76,7 +76,7 @@ func wireType(c *plan.Consumer) string {
 		for name := range strings.SplitSeq(from.Name, ".") {
 			path = append(path, strconv.Quote(name))
 		}
-		return "jsonField(d.Body, " + strings.Join(path, ", ") + ")"
+		return p.support("field", "jsonField") + "(d.Body, " + strings.Join(path, ", ") + ")"
 	}
 }
 
@@ -104,19 +104,19 @@ func methodTx(p *printer, c *plan.Consumer, name, doc string, params []string, b
 
 // messageDecoder prints the function that makes a delivery of what the broker handed over.
 func messageDecoder(p *printer, m *plan.Message) {
-	variable := "m"
+	variable, failure := "m", "err"
 	decode := "decodeJSON(" + strings.Join(append([]string{"d.Body", "&m"}, required(m)...), ", ") + ")"
 	if m.Go.Proto {
-		decode = "decodeProto(" + p.qualified(protoPath, "Unmarshal") + "(d.Body, &m))"
-		variable = "&m"
+		decode = p.qualified(protoPath, "Unmarshal") + "(d.Body, &m)"
+		variable, failure = "&m", p.qualified("fmt", "Errorf")+`("%w: %w", ErrDecode, err)`
 	}
 	p.comment(m.DecodeFunc() + " decodes one " + m.Name + ".")
 	p.P("func ", m.DecodeFunc(), "(d Delivery) (delivery, error) {")
 	p.P("\tvar m ", structType(p, m))
 	p.P("\tif err := ", decode, "; err != nil {")
-	p.P("\t\treturn delivery{message: ", strconv.Quote(m.Name), "}, err")
+	p.P("\t\treturn delivery{message: ", strconv.Quote(m.Name), "}, ", failure)
 	p.P("\t}")
-	p.P("\treturn ", m.FuncName, "(", strings.Join(append(idFromDelivery(m), variable), ", "), "), nil")
+	p.P("\treturn ", m.FuncName, "(", strings.Join(append(idFromDelivery(p, m), variable), ", "), "), nil")
 	p.P("}")
 }
 
@@ -132,7 +132,7 @@ func (e *emitter) delivery(p *printer, c *plan.Consumer, m *plan.Message) {
 		for _, field := range m.Content {
 			content = append(content, v.field(field))
 		}
-		rows = append(rows, []string{"fingerprint:", "contentFingerprint(" + strings.Join(content, ", ") + "),"})
+		rows = append(rows, []string{"fingerprint:", p.support("fingerprint", "contentFingerprint") + "(" + strings.Join(content, ", ") + "),"})
 	}
 	var effects []string // laid out before the locals they need are printed
 	if m.Plan == plan.Guarded {
@@ -179,8 +179,7 @@ func statement(c *plan.Consumer, v *values, s *plan.Statement) []string {
 		}
 		lines = append(lines, "expect: &rows{")
 		lines = append(lines, indented(align([][]string{
-			{"label:", strconv.Quote(s.Label) + ","},
-			{"text:", strconv.Quote(s.Expect.String()) + ","},
+			{"text:", strconv.Quote(s.Unmet()) + ","},
 			{"met:", "func(n int64) bool { return " + condition + " },"},
 		}))...)
 		lines = append(lines, "},")
@@ -237,7 +236,7 @@ func idNames(m *plan.Message) []string {
 	}
 }
 
-func idFromDelivery(m *plan.Message) []string {
+func idFromDelivery(p *printer, m *plan.Message) []string {
 	switch m.ID.From {
 	case "field":
 		return nil
@@ -246,7 +245,8 @@ func idFromDelivery(m *plan.Message) []string {
 	case "property":
 		return []string{"d.ID"}
 	default:
-		return []string{`cloudEvent(d, "source")`, `cloudEvent(d, "id")`}
+		attribute := p.support("cloudevents", "cloudEvent")
+		return []string{attribute + `(d, "source")`, attribute + `(d, "id")`}
 	}
 }
 

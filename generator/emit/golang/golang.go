@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -25,20 +26,31 @@ func SourceLine(spec string) string { return "// Source: " + spec }
 // Files returns the Go files, with paths from the output directory. source is the spec's path from there.
 func Files(m *plan.Model, source string) ([]emit.File, error) {
 	e := &emitter{model: m, preamble: Header + "\n" + SourceLine(source) + "\n\n"}
-	files := make([]emit.File, len(m.Consumers))
+	printers := make([]*printer, len(m.Consumers))
 	var group sync.WaitGroup
 	for i, c := range m.Consumers {
-		group.Go(func() { files[i] = emit.File{Path: c.FileName, Text: e.consumer(c)} })
+		group.Go(func() { printers[i] = e.consumer(c) })
 	}
 	group.Wait()
-	files = append(files, emit.File{Path: "inbox_settings.gen.go", Text: e.settings()})
+	files := []emit.File{{Path: "inbox_settings.gen.go", Text: e.source(e.settings())}}
 	if len(m.Structs) > 0 {
-		files = append(files, emit.File{Path: "inbox_messages.gen.go", Text: e.messages()})
+		files = append(files, emit.File{Path: "inbox_messages.gen.go", Text: e.source(e.messages())})
 	}
-	fixed, err := e.fixed()
-	files = append(files, fixed...)
+	support := slices.Clone(always)
+	for i, p := range printers {
+		files = append(files, emit.File{Path: m.Consumers[i].FileName, Text: e.source(p)})
+		support = slices.AppendSeq(support, maps.Keys(p.needs))
+	}
+	slices.Sort(support)
+	for _, base := range slices.Compact(support) {
+		file, err := e.support(base)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
 	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, err
+	return files, nil
 }
 
 type emitter struct {
@@ -46,36 +58,28 @@ type emitter struct {
 	preamble string
 }
 
-// fixed returns the support code, which is copied with its package clause changed.
-func (e *emitter) fixed() ([]emit.File, error) {
-	names, err := fs.Glob(templates.Runtime, "runtime/*.go")
+// always are the files of the support code that every package gets; the others go where something they declare is used.
+var always = []string{"decode.go", "errors.go", "inbox.go", "retention.go"}
+
+// support returns a file of the support code, which is copied with its package clause changed.
+func (e *emitter) support(base string) (emit.File, error) {
+	name := path.Join("runtime", base)
+	text, err := fs.ReadFile(templates.Runtime, name)
 	if err != nil {
-		return nil, err
+		return emit.File{}, err
 	}
-	var files []emit.File
-	for _, name := range names {
-		base := path.Base(name)
-		if base == "settings.go" || strings.HasSuffix(base, "_test.go") {
-			continue
-		}
-		text, err := fs.ReadFile(templates.Runtime, name)
-		if err != nil {
-			return nil, err
-		}
-		body, ok := bytes.CutPrefix(text, []byte("package runtime\n"))
-		if !ok {
-			return nil, fmt.Errorf("%s does not begin with its package clause", name)
-		}
-		files = append(files, emit.File{
-			Path: runtimeFileName(base),
-			Text: append([]byte(e.preamble+"package "+e.model.Package+"\n"), body...),
-		})
+	body, ok := bytes.CutPrefix(text, []byte("package runtime\n"))
+	if !ok {
+		return emit.File{}, fmt.Errorf("%s does not begin with its package clause", name)
 	}
-	return files, nil
+	return emit.File{
+		Path: supportFileName(base),
+		Text: append([]byte(e.preamble+"package "+e.model.Package+"\n"), body...),
+	}, nil
 }
 
-// runtimeFileName returns inbox.gen.go for inbox.go and inbox_NAME.gen.go for the others.
-func runtimeFileName(base string) string {
+// supportFileName returns inbox.gen.go for inbox.go and inbox_NAME.gen.go for the others.
+func supportFileName(base string) string {
 	name := strings.TrimSuffix(base, ".go")
 	if name != "inbox" {
 		name = "inbox_" + name

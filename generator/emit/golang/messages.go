@@ -7,7 +7,7 @@ import (
 )
 
 // messages prints the structs of the messages whose fields the spec lists.
-func (e *emitter) messages() []byte {
+func (e *emitter) messages() *printer {
 	p := e.newPrinter()
 	for _, m := range e.model.Structs {
 		p.comment(m.Name + " is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.")
@@ -25,7 +25,7 @@ func (e *emitter) messages() []byte {
 		}
 		p.P("}")
 	}
-	return e.source(p)
+	return p
 }
 
 func typeText(p *printer, t *gotype.Type) string {

@@ -17,11 +17,12 @@ type printer struct {
 	names    map[string]string // name in this file → import path
 	packages map[string]string // import path → the package's own name
 	reserved map[string]bool
+	needs    map[string]bool // files of the support code
 }
 
 func (e *emitter) newPrinter() *printer {
 	return &printer{
-		imports: map[string]string{}, names: map[string]string{},
+		imports: map[string]string{}, names: map[string]string{}, needs: map[string]bool{},
 		packages: e.imports(), reserved: e.model.Reserved,
 	}
 }
@@ -45,6 +46,12 @@ func (p *printer) comment(text string) {
 			return r
 		}, line))
 	}
+}
+
+// support returns a name of the support code that not every spec needs, and notes which file of it has that name.
+func (p *printer) support(file, name string) string {
+	p.needs[file+".go"] = true
+	return name
 }
 
 // qualified returns name as this file refers to it in the package at importPath, and imports that.
@@ -80,6 +87,7 @@ func (p *printer) localName(importPath string) string {
 // ourPackages are the ones that the generated code itself uses.
 var ourPackages = map[string]string{
 	"context":  "context",
+	"fmt":      "fmt",
 	"strconv":  "strconv",
 	"time":     "time",
 	pgxPath:    "pgx",
@@ -88,7 +96,7 @@ var ourPackages = map[string]string{
 	protoPath:  "proto",
 }
 
-// source returns the whole file, its imports grouped as goimports and gofumpt leave them: the standard library first.
+// source returns the whole file of p, its imports grouped as goimports and gofumpt leave them: the standard library first.
 func (e *emitter) source(p *printer) []byte {
 	var out strings.Builder
 	out.WriteString(e.preamble + "package " + e.model.Package + "\n")

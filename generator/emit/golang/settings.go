@@ -6,7 +6,7 @@ import (
 )
 
 // settings prints what the support code needs to know of the spec.
-func (e *emitter) settings() []byte {
+func (e *emitter) settings() *printer {
 	p := e.newPrinter()
 	inbox := e.model.Inbox
 	p.P()
@@ -30,7 +30,7 @@ func (e *emitter) settings() []byte {
 		p.P("\t{", strconv.Quote(c.Ledger), ", ", duration(p, e.model.Retention), "},")
 	}
 	p.P("}")
-	return e.source(p)
+	return p
 }
 
 // duration prints d in the largest unit that divides it.

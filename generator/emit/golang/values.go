@@ -38,7 +38,7 @@ func (v *values) arg(c *plan.Consumer, a plan.Arg) string {
 func (v *values) id() string {
 	switch v.message.ID.From {
 	case "cloudevents":
-		return "cloudEventID(source, id)"
+		return v.printer.support("cloudevents", "cloudEventID") + "(source, id)"
 	case "field":
 	default:
 		return "id"
@@ -110,11 +110,11 @@ func (v *values) converted(f gotype.Field) string {
 	}
 	switch f.Type.Use {
 	case gotype.AsJSON:
-		return "jsonText(" + value + ")"
+		return v.printer.support("values", "jsonText") + "(" + value + ")"
 	case gotype.AsStrings:
-		return "stringList(" + plain + ")"
+		return v.printer.support("values", "stringList") + "(" + plain + ")"
 	case gotype.AsTexts:
-		return "textList(" + plain + ")"
+		return v.printer.support("values", "textList") + "(" + plain + ")"
 	case gotype.AsList:
 		return "[]" + typeText(v.printer, elem(f.Type)) + "(" + plain + ")"
 	case gotype.AsTime:
