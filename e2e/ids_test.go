@@ -167,15 +167,15 @@ func TestUndecodable(t *testing.T) {
 		pool := db.with(t, "ids")
 		c := ids.NewByHeader(pool)
 		for body, want := range map[string]string{
-			``:                                         "unexpected end of JSON input",
-			`{"note": "n"`:                             "unexpected end of JSON input",
-			`null`:                                     "missing number, note",
-			`[]`:                                       "cannot unmarshal array",
-			`{}`:                                       "missing number, note",
-			`{"number": null, "note": "n"}`:            "missing number",
-			`{"number": 1.5, "note": "n"}`:             "cannot unmarshal number 1.5",
-			`{"number": 9223372036854775808}`:          "cannot unmarshal number 9223372036854775808",
-			`{"number": "1", "note": "n"}`:             "cannot unmarshal string",
+			``:                                "unexpected end of JSON input",
+			`{"note": "n"`:                    "unexpected end of JSON input",
+			`null`:                            "missing number, note",
+			`[]`:                              "cannot unmarshal array",
+			`{}`:                              "missing number, note",
+			`{"number": null, "note": "n"}`:   "missing number",
+			`{"number": 1.5, "note": "n"}`:    "cannot unmarshal number 1.5",
+			`{"number": 9223372036854775808}`: "cannot unmarshal number 9223372036854775808",
+			`{"number": "1", "note": "n"}`:    "cannot unmarshal string",
 			`{"number": 1, "note": "n"} {"number": 2}`: "invalid character '{' after top-level value",
 		} {
 			_, err := c.Handle(t.Context(), note(map[string]string{"X-Type": "note.numbered"}, body))

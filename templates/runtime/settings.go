@@ -3,7 +3,13 @@
 // from the spec, and is not emitted.
 package runtime
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
 
 const (
 	detectReuse   = true
@@ -27,3 +33,58 @@ WHERE ctid = ANY (ARRAY(
   AND consumer_name = $1::text AND processed_at < now() - make_interval(secs => $2::double precision)`
 
 var windows = []window{{"accounting", 8 * 24 * time.Hour}}
+
+// Consumer stands in for a generated consumer: it uses all that generated code does.
+type Consumer struct{ inbox *inbox }
+
+// NewConsumer returns a consumer on db.
+func NewConsumer(db DB, options ...Option) *Consumer {
+	return &Consumer{newInbox(db, "accounting", options)}
+}
+
+// Handle decodes a message and applies it in a transaction of its own.
+func (c *Consumer) Handle(ctx context.Context, d Delivery) (Outcome, error) {
+	return c.inbox.handle(ctx, d, decodeConsumer)
+}
+
+// HandleTx decodes a message and applies it inside tx.
+func (c *Consumer) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome, error) {
+	return c.inbox.handleTx(ctx, tx, d, decodeConsumer)
+}
+
+func decodeConsumer(d Delivery) (delivery, error) {
+	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
+	case "noted":
+		var m noted
+		if err := decodeJSON(d.Body, &m, "note"); err != nil {
+			return delivery{message: "Noted"}, err
+		}
+		return consumerNoted(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id")), m), nil
+	default:
+		return unknownType(wireType, "dead_letter")
+	}
+}
+
+type noted struct {
+	Note  string            `json:"note"`
+	Tags  []label           `json:"tags"`
+	Attrs map[string]string `json:"attrs"`
+	At    []pgtype.Timestamp
+}
+
+type label string
+
+func consumerNoted(id string, m noted) delivery {
+	args := []any{m.Note, stringList(m.Tags), textList(m.At), jsonText(m.Attrs)}
+	return delivery{
+		message:     "Noted",
+		id:          id,
+		fingerprint: contentFingerprint("note string", m.Note),
+		guarded:     &statement{sql: "SELECT", args: args},
+		effects: []statement{{
+			sql:    "CALL note($1, $2, $3, $4)",
+			args:   args,
+			expect: &rows{text: "expected at least 1 row", met: func(n int64) bool { return n > 0 }},
+		}},
+	}
+}
