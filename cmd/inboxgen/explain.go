@@ -75,12 +75,12 @@ func explainMessage(w io.Writer, model *plan.Model, c *plan.Consumer, m *plan.Me
 	}
 	if m.Plan == plan.Guarded {
 		marker := []string{"consumer_name", "message_id", "fingerprint"}[:model.Inbox.Columns()]
-		explainStatement(w, "statement", m.Guarded, marker)
+		explainStatement(w, "statement", m.Guarded, m.Effects[0], marker)
 		return
 	}
 	fmt.Fprintf(w, "\n  marker, with BEGIN in one round trip:\n\n%s\n", indent(model.Inbox.MarkerSQL()))
 	for i, s := range m.Effects {
-		explainStatement(w, fmt.Sprintf("effect %d", i+1), s, nil)
+		explainStatement(w, fmt.Sprintf("effect %d", i+1), s.SQL, s, nil)
 	}
 	after := "COMMIT travels with the effects"
 	if slices.ContainsFunc(m.Effects, func(s *plan.Statement) bool { return s.ByTag && s.Expect != 0 }) {
@@ -89,7 +89,7 @@ func explainMessage(w io.Writer, model *plan.Model, c *plan.Consumer, m *plan.Me
 	fmt.Fprintf(w, "\n  %s\n", after)
 }
 
-func explainStatement(w io.Writer, title string, s *plan.Statement, marker []string) {
+func explainStatement(w io.Writer, title, sql string, s *plan.Statement, marker []string) {
 	args := slices.Clone(marker)
 	for _, a := range s.Args {
 		args = append(args, a.String())
@@ -101,7 +101,7 @@ func explainStatement(w io.Writer, title string, s *plan.Statement, marker []str
 	if len(args) > 0 {
 		fmt.Fprintf(w, ", with %s", strings.Join(args, ", "))
 	}
-	fmt.Fprintf(w, ":\n\n%s\n", indent(s.SQL))
+	fmt.Fprintf(w, ":\n\n%s\n", indent(sql))
 }
 
 func indent(sql string) string { return "    " + strings.ReplaceAll(sql, "\n", "\n    ") }

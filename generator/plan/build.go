@@ -100,9 +100,10 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
 	b.declare(m.FuncName, what, s.Key.Pos)
 	b.declare(m.FuncName+"SQL", "the SQL of "+what, s.Key.Pos)
+	b.declare(m.GuardedName(), "the guarded SQL of "+what, s.Key.Pos)
 	b.declare(m.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
 	if other := b.methodClash(c, m.Name); other != "" {
-		b.diags.Errorf(s.Key.Pos, "go-name", "%s and message %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
+		b.diags.Errorf(s.Key.Pos, "go-name", "%s and %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
 	}
 	if s.ID.From == "field" {
 		b.idField(m)
@@ -110,15 +111,17 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 	return m
 }
 
-// methodClash returns an earlier message of c whose methods would be named like those of name.
+// methodClash says what of c would have a method of one name with those of the message name, or returns "".
 func (b *builder) methodClash(c *Consumer, name string) string {
-	for _, m := range c.Messages {
-		if m.Name+"Tx" == name || name+"Tx" == m.Name {
-			return m.Name
+	for _, suffix := range []string{"Tx", "Batch"} {
+		if name == suffix {
+			return "the dispatcher"
 		}
-	}
-	if name == "Tx" {
-		return "(the dispatcher)"
+		for _, m := range c.Messages {
+			if m.Name+suffix == name || name+suffix == m.Name {
+				return "message " + m.Name
+			}
+		}
 	}
 	return ""
 }

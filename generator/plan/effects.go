@@ -95,8 +95,8 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 	}
 	m.Plan = Guarded
 	m.Reason = "one " + string(s.Kind) + " that the marker can guard: one statement, one round trip"
-	e.SQL = sql
-	m.Guarded = e
+	m.Guarded = sql
+	e.SQL, e.ByTag = s.SQL(), true
 	return true
 }
 

@@ -62,7 +62,7 @@ func declaredNames(d ast.Decl) []string {
 }
 
 // localNames are the variables that generated functions declare.
-var localNames = []string{"c", "ctx", "d", "db", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
+var localNames = []string{"batch", "c", "ctx", "d", "db", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
 
 // reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
 func (b *builder) reserved() map[string]bool {

@@ -50,8 +50,8 @@ type Message struct {
 	ID       ID
 	Plan     Kind
 	Reason   string         // why that plan
-	Guarded  *Statement     // for Guarded, the one effect with its guard
-	Effects  []*Statement   // in order; for Guarded, Guarded alone
+	Guarded  string         // for Guarded, the one effect with its guard
+	Effects  []*Statement   // in order, to run behind a marker of their own
 	Content  []gotype.Field // what the effects use, for the fingerprint
 	Shape    string         // names and types of Content
 }
@@ -70,21 +70,13 @@ type Statement struct {
 	Args      []Arg
 	Effect    string       // "effect 2", where there are several
 	Expect    pgsql.Expect // settled
-	ByTag     bool         // the expectation is checked against the command tag
+	ByTag     bool         // the expectation is checked against the command tag, not by the SQL
 }
 
 // Arg is the value of one parameter: a built-in or a field.
 type Arg struct {
 	Builtin string // message_id, consumer_name, or ""
 	Field   gotype.Field
-}
-
-// Unmet says in an error what was expected.
-func (s *Statement) Unmet() string {
-	if s.Effect == "" {
-		return "expected " + s.Expect.String()
-	}
-	return s.Effect + ": expected " + s.Expect.String()
 }
 
 // DecodeFunc is the name of the function that decodes the consumer's messages by wire type.
@@ -94,6 +86,9 @@ func (c *Consumer) DecodeFunc() string { return "decode" + c.GoName }
 func (m *Message) DecodeFunc() string {
 	return "decode" + strings.ToUpper(m.FuncName[:1]) + m.FuncName[1:]
 }
+
+// GuardedName is the name of the constant that holds Guarded.
+func (m *Message) GuardedName() string { return m.FuncName + "GuardedSQL" }
 
 // String names the argument as the spec does.
 func (a Arg) String() string {

@@ -22,6 +22,14 @@ ON CONFLICT (consumer_name, message_id) DO NOTHING`
 
 const seenSQL = `SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text`
 
+const batchMarkerSQL = `INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
+SELECT $1::text, m.id::text, m.fingerprint FROM unnest($2::text[], $3::bigint[]) AS m(id, fingerprint)
+ON CONFLICT (consumer_name, message_id) DO NOTHING
+RETURNING message_id::text`
+
+const batchSeenSQL = `SELECT message_id::text, fingerprint FROM "inbox"
+WHERE consumer_name = $1::text AND message_id = ANY ($2::text[])`
+
 const purgeSQL = `DELETE FROM "inbox"
 WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM "inbox"
@@ -52,6 +60,18 @@ func (c *Consumer) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome
 	return c.inbox.handleTx(ctx, tx, d, decodeConsumer)
 }
 
+// HandleBatch decodes messages and applies them in their order.
+func (c *Consumer) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeConsumer)
+}
+
+// HandleNotedBatch applies messages in their order.
+func (c *Consumer) HandleNotedBatch(ctx context.Context, batch []CloudEvent[noted]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(m CloudEvent[noted]) delivery {
+		return consumerNoted(cloudEventID(m.Source, m.ID), m.Message)
+	}))
+}
+
 func decodeConsumer(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
 	case "noted":
@@ -80,11 +100,7 @@ func consumerNoted(id string, m noted) delivery {
 		message:     "Noted",
 		id:          id,
 		fingerprint: contentFingerprint("note string", m.Note),
-		guarded:     &statement{sql: "SELECT", args: args},
-		effects: []statement{{
-			sql:    "CALL note($1, $2, $3, $4)",
-			args:   args,
-			expect: &rows{text: "expected at least 1 row", met: func(n int64) bool { return n > 0 }},
-		}},
+		guarded:     "SELECT",
+		effects:     []statement{{sql: "SELECT note($1, $2, $3, $4)", args: args, expect: someRows}},
 	}
 }

@@ -30,6 +30,12 @@ func (c *ByField) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome,
 	return c.inbox.handleTx(ctx, tx, d, decodeByField)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *ByField) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeByField)
+}
+
 // decodeByField decodes a message by its wire type.
 func decodeByField(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
@@ -52,6 +58,12 @@ func (c *ByField) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m Not
 	return c.inbox.applyTx(ctx, tx, byFieldNoted(id, m))
 }
 
+// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByField) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byFieldNoted(e.ID, e.Message) }))
+}
+
 // decodeByFieldNoted decodes one Noted.
 func decodeByFieldNoted(d Delivery) (delivery, error) {
 	var m Noted
@@ -67,14 +79,22 @@ func byFieldNoted(id string, m Noted) delivery {
 		message:     "Noted",
 		id:          id,
 		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
-		guarded: &statement{
-			sql:  byFieldNotedSQL,
-			args: []any{"The reader \"by field\"", id, m.Note, m.Tag},
+		guarded:     byFieldNotedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byFieldNotedSQL,
+				args:   []any{"The reader \"by field\"", id, m.Note, m.Tag},
+				expect: someRows,
+			},
 		},
 	}
 }
 
 const byFieldNotedSQL = `-- What everybody does with a note.
+INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
+
+// byFieldNotedGuardedSQL is the same behind its marker, in one statement.
+const byFieldNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
@@ -104,6 +124,12 @@ func (c *ByField) HandleTagged(ctx context.Context, m Tagged) (Outcome, error) {
 // HandleTaggedTx applies one Tagged inside tx. After an error tx must be rolled back.
 func (c *ByField) HandleTaggedTx(ctx context.Context, tx pgx.Tx, m Tagged) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, byFieldTagged(m))
+}
+
+// HandleTaggedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByField) HandleTaggedBatch(ctx context.Context, batch []Tagged) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, byFieldTagged))
 }
 
 // decodeByFieldTagged decodes one Tagged.

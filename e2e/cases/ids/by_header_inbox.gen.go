@@ -31,6 +31,12 @@ func (c *ByHeader) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome
 	return c.inbox.handleTx(ctx, tx, d, decodeByHeader)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *ByHeader) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeByHeader)
+}
+
 // decodeByHeader decodes a message by its wire type.
 func decodeByHeader(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["X-Type"]; wireType {
@@ -57,6 +63,12 @@ func (c *ByHeader) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m No
 	return c.inbox.applyTx(ctx, tx, byHeaderNoted(id, m))
 }
 
+// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByHeader) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byHeaderNoted(e.ID, e.Message) }))
+}
+
 // decodeByHeaderNoted decodes one Noted.
 func decodeByHeaderNoted(d Delivery) (delivery, error) {
 	var m Noted
@@ -72,14 +84,22 @@ func byHeaderNoted(id string, m Noted) delivery {
 		message:     "Noted",
 		id:          id,
 		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
-		guarded: &statement{
-			sql:  byHeaderNotedSQL,
-			args: []any{"by_header", id, m.Note, m.Tag},
+		guarded:     byHeaderNotedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byHeaderNotedSQL,
+				args:   []any{"by_header", id, m.Note, m.Tag},
+				expect: someRows,
+			},
 		},
 	}
 }
 
 const byHeaderNotedSQL = `-- What everybody does with a note.
+INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
+
+// byHeaderNotedGuardedSQL is the same behind its marker, in one statement.
+const byHeaderNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
@@ -111,6 +131,12 @@ func (c *ByHeader) HandleNumberedTx(ctx context.Context, tx pgx.Tx, m Numbered) 
 	return c.inbox.applyTx(ctx, tx, byHeaderNumbered(m))
 }
 
+// HandleNumberedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByHeader) HandleNumberedBatch(ctx context.Context, batch []Numbered) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderNumbered))
+}
+
 // decodeByHeaderNumbered decodes one Numbered.
 func decodeByHeaderNumbered(d Delivery) (delivery, error) {
 	var m Numbered
@@ -126,14 +152,21 @@ func byHeaderNumbered(m Numbered) delivery {
 		message:     "Numbered",
 		id:          strconv.FormatInt(int64(m.Number), 10),
 		fingerprint: contentFingerprint("note string", m.Note),
-		guarded: &statement{
-			sql:  byHeaderNumberedSQL,
-			args: []any{"by_header", strconv.FormatInt(int64(m.Number), 10), m.Note},
+		guarded:     byHeaderNumberedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byHeaderNumberedSQL,
+				args:   []any{"by_header", strconv.FormatInt(int64(m.Number), 10), m.Note},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const byHeaderNumberedSQL = `WITH inboxgen_marker AS (
+const byHeaderNumberedSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
+
+// byHeaderNumberedGuardedSQL is the same behind its marker, in one statement.
+const byHeaderNumberedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -164,6 +197,12 @@ func (c *ByHeader) HandleOptionalTx(ctx context.Context, tx pgx.Tx, m Optional) 
 	return c.inbox.applyTx(ctx, tx, byHeaderOptional(m))
 }
 
+// HandleOptionalBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByHeader) HandleOptionalBatch(ctx context.Context, batch []Optional) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderOptional))
+}
+
 // decodeByHeaderOptional decodes one Optional.
 func decodeByHeaderOptional(d Delivery) (delivery, error) {
 	var m Optional
@@ -183,14 +222,21 @@ func byHeaderOptional(m Optional) delivery {
 		message:     "Optional",
 		id:          id,
 		fingerprint: contentFingerprint("note string", m.Note),
-		guarded: &statement{
-			sql:  byHeaderOptionalSQL,
-			args: []any{"by_header", id, m.Note},
+		guarded:     byHeaderOptionalGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byHeaderOptionalSQL,
+				args:   []any{"by_header", id, m.Note},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const byHeaderOptionalSQL = `WITH inboxgen_marker AS (
+const byHeaderOptionalSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
+
+// byHeaderOptionalGuardedSQL is the same behind its marker, in one statement.
+const byHeaderOptionalGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -221,6 +267,12 @@ func (c *ByHeader) HandleUniqueTx(ctx context.Context, tx pgx.Tx, m Unique) (Out
 	return c.inbox.applyTx(ctx, tx, byHeaderUnique(m))
 }
 
+// HandleUniqueBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByHeader) HandleUniqueBatch(ctx context.Context, batch []Unique) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderUnique))
+}
+
 // decodeByHeaderUnique decodes one Unique.
 func decodeByHeaderUnique(d Delivery) (delivery, error) {
 	var m Unique
@@ -236,14 +288,21 @@ func byHeaderUnique(m Unique) delivery {
 		message:     "Unique",
 		id:          m.EventID.String(),
 		fingerprint: contentFingerprint("note string", m.Note),
-		guarded: &statement{
-			sql:  byHeaderUniqueSQL,
-			args: []any{"by_header", m.EventID.String(), m.Note},
+		guarded:     byHeaderUniqueGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byHeaderUniqueSQL,
+				args:   []any{"by_header", m.EventID.String(), m.Note},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const byHeaderUniqueSQL = `WITH inboxgen_marker AS (
+const byHeaderUniqueSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
+
+// byHeaderUniqueGuardedSQL is the same behind its marker, in one statement.
+const byHeaderUniqueGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING

@@ -30,6 +30,12 @@ func (c *ByProperty) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outco
 	return c.inbox.handleTx(ctx, tx, d, decodeByProperty)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *ByProperty) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeByProperty)
+}
+
 // decodeByProperty decodes a message by its wire type.
 func decodeByProperty(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
@@ -52,6 +58,12 @@ func (c *ByProperty) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m 
 	return c.inbox.applyTx(ctx, tx, byPropertyNoted(id, m))
 }
 
+// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByProperty) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byPropertyNoted(e.ID, e.Message) }))
+}
+
 // decodeByPropertyNoted decodes one Noted.
 func decodeByPropertyNoted(d Delivery) (delivery, error) {
 	var m Noted
@@ -67,14 +79,22 @@ func byPropertyNoted(id string, m Noted) delivery {
 		message:     "Noted",
 		id:          id,
 		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
-		guarded: &statement{
-			sql:  byPropertyNotedSQL,
-			args: []any{"by_property", id, m.Note, m.Tag},
+		guarded:     byPropertyNotedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byPropertyNotedSQL,
+				args:   []any{"by_property", id, m.Note, m.Tag},
+				expect: someRows,
+			},
 		},
 	}
 }
 
 const byPropertyNotedSQL = `-- What everybody does with a note.
+INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
+
+// byPropertyNotedGuardedSQL is the same behind its marker, in one statement.
+const byPropertyNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
@@ -106,6 +126,12 @@ func (c *ByProperty) HandleOtherTx(ctx context.Context, tx pgx.Tx, id string, m 
 	return c.inbox.applyTx(ctx, tx, byPropertyOther(id, m))
 }
 
+// HandleOtherBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *ByProperty) HandleOtherBatch(ctx context.Context, batch []Identified[Other]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Other]) delivery { return byPropertyOther(e.ID, e.Message) }))
+}
+
 // decodeByPropertyOther decodes one Other.
 func decodeByPropertyOther(d Delivery) (delivery, error) {
 	var m Other
@@ -121,14 +147,22 @@ func byPropertyOther(id string, m Other) delivery {
 		message:     "Other",
 		id:          id,
 		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
-		guarded: &statement{
-			sql:  byPropertyOtherSQL,
-			args: []any{"by_property", id, m.Note, m.Tag},
+		guarded:     byPropertyOtherGuardedSQL,
+		effects: []statement{
+			{
+				sql:    byPropertyOtherSQL,
+				args:   []any{"by_property", id, m.Note, m.Tag},
+				expect: someRows,
+			},
 		},
 	}
 }
 
 const byPropertyOtherSQL = `-- What everybody does with a note.
+INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
+
+// byPropertyOtherGuardedSQL is the same behind its marker, in one statement.
+const byPropertyOtherGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)

@@ -30,6 +30,12 @@ func (c *Cloud) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome, e
 	return c.inbox.handleTx(ctx, tx, d, decodeCloud)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *Cloud) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeCloud)
+}
+
 // decodeCloud decodes a message by its wire type.
 func decodeCloud(d Delivery) (delivery, error) {
 	return decodeCloudNoted(d)
@@ -43,6 +49,12 @@ func (c *Cloud) HandleNoted(ctx context.Context, source, id string, m Noted) (Ou
 // HandleNotedTx applies one Noted inside tx. After an error tx must be rolled back.
 func (c *Cloud) HandleNotedTx(ctx context.Context, tx pgx.Tx, source, id string, m Noted) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, cloudNoted(source, id, m))
+}
+
+// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Cloud) HandleNotedBatch(ctx context.Context, batch []CloudEvent[Noted]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[Noted]) delivery { return cloudNoted(e.Source, e.ID, e.Message) }))
 }
 
 // decodeCloudNoted decodes one Noted.
@@ -60,14 +72,22 @@ func cloudNoted(source, id string, m Noted) delivery {
 		message:     "Noted",
 		id:          cloudEventID(source, id),
 		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
-		guarded: &statement{
-			sql:  cloudNotedSQL,
-			args: []any{"cloud", cloudEventID(source, id), m.Note, m.Tag},
+		guarded:     cloudNotedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    cloudNotedSQL,
+				args:   []any{"cloud", cloudEventID(source, id), m.Note, m.Tag},
+				expect: someRows,
+			},
 		},
 	}
 }
 
 const cloudNotedSQL = `-- What everybody does with a note.
+INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
+
+// cloudNotedGuardedSQL is the same behind its marker, in one statement.
+const cloudNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)

@@ -5,6 +5,12 @@ package ids
 
 import "strings"
 
+// CloudEvent is a message of a batch with the attributes that identify it.
+type CloudEvent[M any] struct {
+	Source, ID string
+	Message    M
+}
+
 // cloudEvent returns an attribute of a CloudEvent in binary mode, under the names that the Kafka, AMQP and HTTP bindings
 // give it.
 func cloudEvent(d Delivery, attribute string) string {

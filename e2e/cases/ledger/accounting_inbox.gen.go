@@ -30,6 +30,12 @@ func (c *Accounting) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outco
 	return c.inbox.handleTx(ctx, tx, d, decodeAccounting)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeAccounting)
+}
+
 // decodeAccounting decodes a message by its wire type.
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
@@ -70,6 +76,12 @@ func (c *Accounting) HandlePaidTx(ctx context.Context, tx pgx.Tx, m Paid) (Outco
 	return c.inbox.applyTx(ctx, tx, accountingPaid(m))
 }
 
+// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
+}
+
 // decodeAccountingPaid decodes one Paid.
 func decodeAccountingPaid(d Delivery) (delivery, error) {
 	var m Paid
@@ -85,14 +97,22 @@ func accountingPaid(m Paid) delivery {
 		message:     "Paid",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded: &statement{
-			sql:  accountingPaidSQL,
-			args: []any{m.Amount, m.MerchantID},
+		guarded:     accountingPaidGuardedSQL,
+		effects: []statement{
+			{
+				sql:    accountingPaidSQL,
+				args:   []any{m.Amount, m.MerchantID},
+				expect: 1,
+			},
 		},
 	}
 }
 
-const accountingPaidSQL = `WITH inboxgen_marker AS (
+const accountingPaidSQL = `UPDATE ledger SET balance = balance + $1
+WHERE merchant_id = $2`
+
+// accountingPaidGuardedSQL is the same behind its marker, in one statement.
+const accountingPaidGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -124,6 +144,12 @@ func (c *Accounting) HandleAdjustedTx(ctx context.Context, tx pgx.Tx, m Adjusted
 	return c.inbox.applyTx(ctx, tx, accountingAdjusted(m))
 }
 
+// HandleAdjustedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleAdjustedBatch(ctx context.Context, batch []Adjusted) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingAdjusted))
+}
+
 // decodeAccountingAdjusted decodes one Adjusted.
 func decodeAccountingAdjusted(d Delivery) (delivery, error) {
 	var m Adjusted
@@ -139,14 +165,21 @@ func accountingAdjusted(m Adjusted) delivery {
 		message:     "Adjusted",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded: &statement{
-			sql:  accountingAdjustedSQL,
-			args: []any{m.Amount, m.MerchantID},
+		guarded:     accountingAdjustedGuardedSQL,
+		effects: []statement{
+			{
+				sql:  accountingAdjustedSQL,
+				args: []any{m.Amount, m.MerchantID},
+			},
 		},
 	}
 }
 
-const accountingAdjustedSQL = `WITH inboxgen_marker AS (
+const accountingAdjustedSQL = `UPDATE ledger SET balance = balance + $1
+WHERE merchant_id = $2 OR merchant_id = 0 - $2`
+
+// accountingAdjustedGuardedSQL is the same behind its marker, in one statement.
+const accountingAdjustedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -175,6 +208,12 @@ func (c *Accounting) HandleOpenedTx(ctx context.Context, tx pgx.Tx, m Opened) (O
 	return c.inbox.applyTx(ctx, tx, accountingOpened(m))
 }
 
+// HandleOpenedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleOpenedBatch(ctx context.Context, batch []Opened) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOpened))
+}
+
 // decodeAccountingOpened decodes one Opened.
 func decodeAccountingOpened(d Delivery) (delivery, error) {
 	var m Opened
@@ -190,14 +229,22 @@ func accountingOpened(m Opened) delivery {
 		message:     "Opened",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded: &statement{
-			sql:  accountingOpenedSQL,
-			args: []any{m.MerchantID, m.Amount},
+		guarded:     accountingOpenedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    accountingOpenedSQL,
+				args:   []any{m.MerchantID, m.Amount},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const accountingOpenedSQL = `WITH inboxgen_marker AS (
+const accountingOpenedSQL = `INSERT INTO ledger AS l (merchant_id, balance) VALUES ($1, $2)
+ON CONFLICT (merchant_id) DO UPDATE SET balance = l.balance + excluded.balance`
+
+// accountingOpenedGuardedSQL is the same behind its marker, in one statement.
+const accountingOpenedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -229,6 +276,12 @@ func (c *Accounting) HandlePostedTx(ctx context.Context, tx pgx.Tx, m Posted) (O
 	return c.inbox.applyTx(ctx, tx, accountingPosted(m))
 }
 
+// HandlePostedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandlePostedBatch(ctx context.Context, batch []Posted) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPosted))
+}
+
 // decodeAccountingPosted decodes one Posted.
 func decodeAccountingPosted(d Delivery) (delivery, error) {
 	var m Posted
@@ -244,14 +297,20 @@ func accountingPosted(m Posted) delivery {
 		message:     "Posted",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded: &statement{
-			sql:  accountingPostedSQL,
-			args: []any{m.MerchantID, m.Amount},
+		guarded:     accountingPostedGuardedSQL,
+		effects: []statement{
+			{
+				sql:  accountingPostedSQL,
+				args: []any{m.MerchantID, m.Amount},
+			},
 		},
 	}
 }
 
-const accountingPostedSQL = `WITH inboxgen_marker AS (
+const accountingPostedSQL = `SELECT add_to($1, $2)`
+
+// accountingPostedGuardedSQL is the same behind its marker, in one statement.
+const accountingPostedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -277,6 +336,12 @@ func (c *Accounting) HandleRefunded(ctx context.Context, m Refunded) (Outcome, e
 // HandleRefundedTx applies one Refunded inside tx. After an error tx must be rolled back.
 func (c *Accounting) HandleRefundedTx(ctx context.Context, tx pgx.Tx, m Refunded) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, accountingRefunded(m))
+}
+
+// HandleRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
 
 // decodeAccountingRefunded decodes one Refunded.
@@ -332,6 +397,12 @@ func (c *Accounting) HandleCalledTx(ctx context.Context, tx pgx.Tx, m Called) (O
 	return c.inbox.applyTx(ctx, tx, accountingCalled(m))
 }
 
+// HandleCalledBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleCalledBatch(ctx context.Context, batch []Called) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingCalled))
+}
+
 // decodeAccountingCalled decodes one Called.
 func decodeAccountingCalled(d Delivery) (delivery, error) {
 	var m Called
@@ -368,6 +439,12 @@ func (c *Accounting) HandleMergedTx(ctx context.Context, tx pgx.Tx, m Merged) (O
 	return c.inbox.applyTx(ctx, tx, accountingMerged(m))
 }
 
+// HandleMergedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleMergedBatch(ctx context.Context, batch []Merged) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingMerged))
+}
+
 // decodeAccountingMerged decodes one Merged.
 func decodeAccountingMerged(d Delivery) (delivery, error) {
 	var m Merged
@@ -385,12 +462,9 @@ func accountingMerged(m Merged) delivery {
 		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		effects: []statement{
 			{
-				sql:  accountingMergedSQL,
-				args: []any{m.MerchantID, m.Amount},
-				expect: &rows{
-					text: "expected 1 row",
-					met:  func(n int64) bool { return n == 1 },
-				},
+				sql:    accountingMergedSQL,
+				args:   []any{m.MerchantID, m.Amount},
+				expect: 1,
 			},
 		},
 	}
@@ -408,6 +482,12 @@ func (c *Accounting) HandleSplit(ctx context.Context, m Split) (Outcome, error) 
 // HandleSplitTx applies one Split inside tx. After an error tx must be rolled back.
 func (c *Accounting) HandleSplitTx(ctx context.Context, tx pgx.Tx, m Split) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, accountingSplit(m))
+}
+
+// HandleSplitBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleSplitBatch(ctx context.Context, batch []Split) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingSplit))
 }
 
 // decodeAccountingSplit decodes one Split.
@@ -451,6 +531,12 @@ func (c *Accounting) HandleOrdered(ctx context.Context, m Ordered) (Outcome, err
 // HandleOrderedTx applies one Ordered inside tx. After an error tx must be rolled back.
 func (c *Accounting) HandleOrderedTx(ctx context.Context, tx pgx.Tx, m Ordered) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, accountingOrdered(m))
+}
+
+// HandleOrderedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleOrderedBatch(ctx context.Context, batch []Ordered) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrdered))
 }
 
 // decodeAccountingOrdered decodes one Ordered.
@@ -516,6 +602,12 @@ func (c *Accounting) HandleBookedTx(ctx context.Context, tx pgx.Tx, m Booked) (O
 	return c.inbox.applyTx(ctx, tx, accountingBooked(m))
 }
 
+// HandleBookedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleBookedBatch(ctx context.Context, batch []Booked) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBooked))
+}
+
 // decodeAccountingBooked decodes one Booked.
 func decodeAccountingBooked(d Delivery) (delivery, error) {
 	var m Booked
@@ -531,14 +623,21 @@ func accountingBooked(m Booked) delivery {
 		message:     "Booked",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("account int64", m.Account),
-		guarded: &statement{
-			sql:  accountingBookedSQL,
-			args: []any{m.EventID, m.Account},
+		guarded:     accountingBookedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    accountingBookedSQL,
+				args:   []any{m.EventID, m.Account},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const accountingBookedSQL = `WITH inboxgen_marker AS (
+const accountingBookedSQL = `INSERT INTO booking (event_id, account) VALUES ($1, $2)`
+
+// accountingBookedGuardedSQL is the same behind its marker, in one statement.
+const accountingBookedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -567,6 +666,12 @@ func (c *Accounting) HandleBookedTwice(ctx context.Context, m BookedTwice) (Outc
 // HandleBookedTwiceTx applies one BookedTwice inside tx. After an error tx must be rolled back.
 func (c *Accounting) HandleBookedTwiceTx(ctx context.Context, tx pgx.Tx, m BookedTwice) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, accountingBookedTwice(m))
+}
+
+// HandleBookedTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleBookedTwiceBatch(ctx context.Context, batch []BookedTwice) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBookedTwice))
 }
 
 // decodeAccountingBookedTwice decodes one BookedTwice.

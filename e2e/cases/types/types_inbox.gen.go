@@ -32,6 +32,12 @@ func (c *Types) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome, e
 	return c.inbox.handleTx(ctx, tx, d, decodeTypes)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *Types) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeTypes)
+}
+
 // decodeTypes decodes a message by its wire type.
 func decodeTypes(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
@@ -60,6 +66,12 @@ func (c *Types) HandleSpelledTx(ctx context.Context, tx pgx.Tx, m Spelled) (Outc
 	return c.inbox.applyTx(ctx, tx, typesSpelled(m))
 }
 
+// HandleSpelledBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Types) HandleSpelledBatch(ctx context.Context, batch []Spelled) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelled))
+}
+
 // decodeTypesSpelled decodes one Spelled.
 func decodeTypesSpelled(d Delivery) (delivery, error) {
 	var m Spelled
@@ -75,14 +87,29 @@ func typesSpelled(m Spelled) delivery {
 		message:     "Spelled",
 		id:          m.EventID,
 		fingerprint: contentFingerprint("at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids),
-		guarded: &statement{
-			sql:  typesSpelledSQL,
-			args: []any{m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts},
+		guarded:     typesSpelledGuardedSQL,
+		effects: []statement{
+			{
+				sql:    typesSpelledSQL,
+				args:   []any{m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const typesSpelledSQL = `WITH inboxgen_marker AS (
+const typesSpelledSQL = `INSERT INTO spelled (
+  event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
+  numbers, uids, prices, times, docs, o_text, o_flag, o_big, o_double, o_at, o_uid, o_price, o_doc,
+  o_texts
+) VALUES (
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+  $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+  $26, $27, $28, $29, $30
+)`
+
+// typesSpelledGuardedSQL is the same behind its marker, in one statement.
+const typesSpelledGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -119,6 +146,12 @@ func (c *Types) HandleSpelledTwice(ctx context.Context, m SpelledTwice) (Outcome
 // HandleSpelledTwiceTx applies one SpelledTwice inside tx. After an error tx must be rolled back.
 func (c *Types) HandleSpelledTwiceTx(ctx context.Context, tx pgx.Tx, m SpelledTwice) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, typesSpelledTwice(m))
+}
+
+// HandleSpelledTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Types) HandleSpelledTwiceBatch(ctx context.Context, batch []SpelledTwice) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelledTwice))
 }
 
 // decodeTypesSpelledTwice decodes one SpelledTwice.
@@ -180,6 +213,12 @@ func (c *Types) HandleOrderTx(ctx context.Context, tx pgx.Tx, m shop.Order) (Out
 	return c.inbox.applyTx(ctx, tx, typesOrder(m))
 }
 
+// HandleOrderBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Types) HandleOrderBatch(ctx context.Context, batch []shop.Order) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrder))
+}
+
 // decodeTypesOrder decodes one Order.
 func decodeTypesOrder(d Delivery) (delivery, error) {
 	var m shop.Order
@@ -223,14 +262,29 @@ func typesOrder(m shop.Order) delivery {
 		message:     "Order",
 		id:          m.Header.EventID,
 		fingerprint: contentFingerprint("Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words),
-		guarded: &statement{
-			sql:  typesOrderSQL,
-			args: []any{m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2},
+		guarded:     typesOrderGuardedSQL,
+		effects: []statement{
+			{
+				sql:    typesOrderSQL,
+				args:   []any{m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const typesOrderSQL = `WITH inboxgen_marker AS (
+const typesOrderSQL = `INSERT INTO ordered (
+  event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
+  accent, colors, labels, level, levels, lines, first, last, attrs, raw, photo, paid_at, sent_at,
+  small, ratio, untagged, taken
+) VALUES (
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+  $17, $18, $19, $20, $21, $22, $23, $24, $25,
+  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
+)`
+
+// typesOrderGuardedSQL is the same behind its marker, in one statement.
+const typesOrderGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -267,6 +321,12 @@ func (c *Types) HandleOrderTwice(ctx context.Context, m shop.Order) (Outcome, er
 // HandleOrderTwiceTx applies one OrderTwice inside tx. After an error tx must be rolled back.
 func (c *Types) HandleOrderTwiceTx(ctx context.Context, tx pgx.Tx, m shop.Order) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, typesOrderTwice(m))
+}
+
+// HandleOrderTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Types) HandleOrderTwiceBatch(ctx context.Context, batch []shop.Order) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrderTwice))
 }
 
 // decodeTypesOrderTwice decodes one OrderTwice.
@@ -356,6 +416,12 @@ func (c *Types) HandleBareTx(ctx context.Context, tx pgx.Tx, id string, m shop.L
 	return c.inbox.applyTx(ctx, tx, typesBare(id, m))
 }
 
+// HandleBareBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Types) HandleBareBatch(ctx context.Context, batch []Identified[shop.Line]) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[shop.Line]) delivery { return typesBare(e.ID, e.Message) }))
+}
+
 // decodeTypesBare decodes one Bare.
 func decodeTypesBare(d Delivery) (delivery, error) {
 	var m shop.Line
@@ -371,14 +437,21 @@ func typesBare(id string, m shop.Line) delivery {
 		message:     "Bare",
 		id:          id,
 		fingerprint: contentFingerprint("count int", m.Count),
-		guarded: &statement{
-			sql:  typesBareSQL,
-			args: []any{id, m.Count},
+		guarded:     typesBareGuardedSQL,
+		effects: []statement{
+			{
+				sql:    typesBareSQL,
+				args:   []any{id, m.Count},
+				expect: someRows,
+			},
 		},
 	}
 }
 
-const typesBareSQL = `WITH inboxgen_marker AS (
+const typesBareSQL = `INSERT INTO ordered (event_id, level) VALUES ($1, $2)`
+
+// typesBareGuardedSQL is the same behind its marker, in one statement.
+const typesBareGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
   ON CONFLICT (consumer_name, message_id) DO NOTHING

@@ -18,6 +18,16 @@ ON CONFLICT (consumer_name, message_id) DO NOTHING`
 // seenSQL reads what a message with this id contained when it was applied.
 const seenSQL = `SELECT fingerprint FROM "My Schema"."In""box" WHERE consumer_name = $1::text AND message_id = $2::uuid`
 
+// batchMarkerSQL inserts the markers of a batch and returns the ids of the fresh ones.
+const batchMarkerSQL = `INSERT INTO "My Schema"."In""box" (consumer_name, message_id)
+SELECT $1::text, m.id::uuid FROM unnest($2::text[]) AS m(id)
+ON CONFLICT (consumer_name, message_id) DO NOTHING
+RETURNING message_id::text`
+
+// batchSeenSQL reads what messages with these ids contained when they were applied.
+const batchSeenSQL = `SELECT message_id::text, fingerprint FROM "My Schema"."In""box"
+WHERE consumer_name = $1::text AND message_id = ANY ($2::uuid[])`
+
 // purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock.
 const purgeSQL = `DELETE FROM "My Schema"."In""box"
 WHERE ctid = ANY (ARRAY(

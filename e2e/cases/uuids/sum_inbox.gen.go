@@ -30,6 +30,12 @@ func (c *Sum) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outcome, err
 	return c.inbox.handleTx(ctx, tx, d, decodeSum)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *Sum) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeSum)
+}
+
 // decodeSum decodes a message by its wire type.
 func decodeSum(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
@@ -52,6 +58,12 @@ func (c *Sum) HandleAddedTx(ctx context.Context, tx pgx.Tx, m Added) (Outcome, e
 	return c.inbox.applyTx(ctx, tx, sumAdded(m))
 }
 
+// HandleAddedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Sum) HandleAddedBatch(ctx context.Context, batch []Added) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, sumAdded))
+}
+
 // decodeSumAdded decodes one Added.
 func decodeSumAdded(d Delivery) (delivery, error) {
 	var m Added
@@ -66,14 +78,21 @@ func sumAdded(m Added) delivery {
 	return delivery{
 		message: "Added",
 		id:      m.EventID,
-		guarded: &statement{
-			sql:  sumAddedSQL,
-			args: []any{m.Amount},
+		guarded: sumAddedGuardedSQL,
+		effects: []statement{
+			{
+				sql:    sumAddedSQL,
+				args:   []any{m.Amount},
+				expect: 1,
+			},
 		},
 	}
 }
 
-const sumAddedSQL = `WITH inboxgen_marker AS (
+const sumAddedSQL = `UPDATE "My Schema"."Sum" SET total = total + $1`
+
+// sumAddedGuardedSQL is the same behind its marker, in one statement.
+const sumAddedGuardedSQL = `WITH inboxgen_marker AS (
   INSERT INTO "My Schema"."In""box" (consumer_name, message_id)
   VALUES ($1::text, $2::uuid)
   ON CONFLICT (consumer_name, message_id) DO NOTHING
@@ -100,6 +119,12 @@ func (c *Sum) HandleAddedTwice(ctx context.Context, m AddedTwice) (Outcome, erro
 // HandleAddedTwiceTx applies one AddedTwice inside tx. After an error tx must be rolled back.
 func (c *Sum) HandleAddedTwiceTx(ctx context.Context, tx pgx.Tx, m AddedTwice) (Outcome, error) {
 	return c.inbox.applyTx(ctx, tx, sumAddedTwice(m))
+}
+
+// HandleAddedTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Sum) HandleAddedTwiceBatch(ctx context.Context, batch []AddedTwice) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, sumAddedTwice))
 }
 
 // decodeSumAddedTwice decodes one AddedTwice.

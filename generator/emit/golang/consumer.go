@@ -48,6 +48,8 @@ func dispatcher(p *printer, c *plan.Consumer) {
 		[]string{"d Delivery"}, "c.inbox.handle(ctx, d, "+c.DecodeFunc()+")")
 	methodTx(p, c, "HandleTx", "decodes a message by its wire type and applies it inside tx. After an error tx must be rolled back.",
 		[]string{"d Delivery"}, "c.inbox.handleTx(ctx, tx, d, "+c.DecodeFunc()+")")
+	methodBatch(p, c, "HandleBatch", "decodes messages by their wire types and applies them in their order, as many as possible in\none transaction. It returns what became of each.",
+		"Delivery", "c.inbox.handleBatch(ctx, batch, "+c.DecodeFunc()+")")
 	p.comment(c.DecodeFunc() + " decodes a message by its wire type.")
 	p.P("func ", c.DecodeFunc(), "(d Delivery) (delivery, error) {")
 	if c.Spec.TypeFrom == nil {
@@ -87,6 +89,24 @@ func handlers(p *printer, c *plan.Consumer, m *plan.Message) {
 	call := m.FuncName + "(" + strings.Join(append(idNames(m), "m"), ", ") + ")"
 	method(p, c, name, "applies one "+m.Name+" in a transaction of its own.", params, "c.inbox.apply(ctx, "+call+")")
 	methodTx(p, c, name+"Tx", "applies one "+m.Name+" inside tx. After an error tx must be rolled back.", params, "c.inbox.applyTx(ctx, tx, "+call+")")
+	element, of := batchElement(p, m)
+	methodBatch(p, c, name+"Batch", "applies messages in their order, as many as possible in one transaction. It returns\nwhat became of each.",
+		element, "c.inbox.applyBatch(ctx, deliveries(batch, "+of+"))")
+}
+
+// batchElement returns the type that a batch of a message has, and the function that makes a delivery of one.
+func batchElement(p *printer, m *plan.Message) (element, of string) {
+	element = messageType(p, m)
+	switch m.ID.From {
+	case "field":
+		return element, m.FuncName
+	case "cloudevents":
+		element = p.support("cloudevents", "CloudEvent") + "[" + element + "]"
+		return element, "func(e " + element + ") delivery { return " + m.FuncName + "(e.Source, e.ID, e.Message) }"
+	default:
+		element = p.support("identified", "Identified") + "[" + element + "]"
+		return element, "func(e " + element + ") delivery { return " + m.FuncName + "(e.ID, e.Message) }"
+	}
 }
 
 // method prints a method that returns what body does in a transaction of its own.
@@ -100,6 +120,14 @@ func method(p *printer, c *plan.Consumer, name, doc string, params []string, bod
 // methodTx prints a method that returns what body does inside the caller's transaction.
 func methodTx(p *printer, c *plan.Consumer, name, doc string, params []string, body string) {
 	method(p, c, name, doc, append([]string{"tx " + p.qualified(pgxPath, "Tx")}, params...), body)
+}
+
+// methodBatch prints a method that returns what body makes of a batch.
+func methodBatch(p *printer, c *plan.Consumer, name, doc, element, body string) {
+	p.comment(name + " " + doc)
+	p.P("func (c *", c.GoName, ") ", name, "(ctx ", p.qualified("context", "Context"), ", batch []", element, ") []Result {")
+	p.P("\treturn ", body)
+	p.P("}")
 }
 
 // messageDecoder prints the function that makes a delivery of what the broker handed over.
@@ -134,17 +162,14 @@ func (e *emitter) delivery(p *printer, c *plan.Consumer, m *plan.Message) {
 		}
 		rows = append(rows, []string{"fingerprint:", p.support("fingerprint", "contentFingerprint") + "(" + strings.Join(content, ", ") + "),"})
 	}
-	var effects []string // laid out before the locals they need are printed
 	if m.Plan == plan.Guarded {
-		effects = append(effects, "guarded: &statement{")
-		effects = append(effects, indented(statement(c, v, m.Guarded))...)
-	} else {
-		effects = append(effects, "effects: []statement{")
-		for _, s := range m.Effects {
-			effects = append(effects, "\t{")
-			effects = append(effects, indented(indented(statement(c, v, s)))...)
-			effects = append(effects, "\t},")
-		}
+		rows = append(rows, []string{"guarded:", m.GuardedName() + ","})
+	}
+	effects := []string{"effects: []statement{"} // laid out before the locals they need are printed
+	for _, s := range m.Effects {
+		effects = append(effects, "\t{")
+		effects = append(effects, indented(indented(statement(c, v, s)))...)
+		effects = append(effects, "\t},")
 	}
 	effects = append(effects, "},")
 
@@ -171,20 +196,17 @@ func statement(c *plan.Consumer, v *values, s *plan.Statement) []string {
 		}
 		rows = append(rows, []string{"args:", "[]any{" + strings.Join(args, ", ") + "},"})
 	}
-	lines := align(rows)
 	if s.ByTag && s.Expect != pgsql.ExpectAny {
-		condition := "n > 0"
-		if s.Expect != pgsql.ExpectSome {
-			condition = "n == " + strconv.Itoa(int(s.Expect))
-		}
-		lines = append(lines, "expect: &rows{")
-		lines = append(lines, indented(align([][]string{
-			{"text:", strconv.Quote(s.Unmet()) + ","},
-			{"met:", "func(n int64) bool { return " + condition + " },"},
-		}))...)
-		lines = append(lines, "},")
+		rows = append(rows, []string{"expect:", expectation(s.Expect) + ","})
 	}
-	return lines
+	return align(rows)
+}
+
+func expectation(e pgsql.Expect) string {
+	if e == pgsql.ExpectSome {
+		return "someRows"
+	}
+	return strconv.Itoa(int(e))
 }
 
 // statements prints the SQL: what reviewers of the generated code read.
@@ -192,6 +214,10 @@ func statements(p *printer, m *plan.Message) {
 	for _, s := range m.Effects {
 		p.P()
 		p.P("const ", s.ConstName, " = ", rawString(s.SQL))
+	}
+	if m.Plan == plan.Guarded {
+		p.comment(m.GuardedName() + " is the same behind its marker, in one statement.")
+		p.P("const ", m.GuardedName(), " = ", rawString(m.Guarded))
 	}
 }
 
