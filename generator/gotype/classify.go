@@ -58,10 +58,13 @@ func useOf(t types.Type) Use {
 		return useOf(u.Elem())
 	case *types.Slice:
 		use := useOfList(u.Elem())
-		if _, named := t.(*types.Named); named && use == AsIs && !isByte(u.Elem()) {
-			return AsList
+		if _, named := t.(*types.Named); !named || use != AsIs || isByte(u.Elem()) {
+			return use
 		}
-		return use
+		if !nameable(u.Elem()) {
+			return Unusable
+		}
+		return AsList
 	case *types.Array:
 		switch {
 		case !isByte(u.Elem()):
@@ -97,6 +100,15 @@ func useOfList(elem types.Type) Use {
 	default:
 		return AsIs
 	}
+}
+
+// nameable reports whether generated code can write the type.
+func nameable(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return !ok || n.Obj().Exported() && n.TypeArgs().Len() == 0
 }
 
 // isList reports whether t, or what it points to, is a slice.
@@ -182,41 +194,28 @@ func membersOf(t *Type) []member {
 // structMembers lists a struct's fields by the rules of encoding/json: a tag's name before the Go name, the fields of
 // embedded structs as the struct's own, and of one name the shallowest, or the only tagged one.
 func structMembers(root *types.Struct) []member {
-	type level struct {
-		s     *types.Struct
-		steps []Step
-	}
-	type candidate struct {
-		member
-		tagged bool
-	}
 	var out []member
 	taken := map[string]bool{}
 	visited := map[*types.Struct]bool{}
-	for current := []level{{s: root}}; len(current) > 0; {
-		var next []level
+	for level := []promoted{{s: root, from: root}}; len(level) > 0; {
+		var next []promoted
 		found := map[string][]candidate{}
 		var order []string
-		for _, l := range current {
-			if visited[l.s] {
-				continue
-			}
-			visited[l.s] = true
+		for _, l := range level {
 			for i := range l.s.NumFields() {
 				f := l.s.Field(i)
 				name, tagged, skip := fieldName(f, l.s.Tag(i))
 				if skip {
 					continue
 				}
-				steps := append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
 				if inner := embedded(f); inner != nil && !tagged {
-					next = append(next, level{inner, steps})
+					next = append(next, l.into(f, inner))
 					continue
 				}
 				if found[name] == nil {
 					order = append(order, name)
 				}
-				found[name] = append(found[name], candidate{member{name, steps, newType(f.Type()), unusable(f, l.s.Tag(i))}, tagged})
+				found[name] = append(found[name], candidate{l.member(f, name, l.s.Tag(i)), tagged})
 			}
 		}
 		for _, name := range order {
@@ -230,9 +229,48 @@ func structMembers(root *types.Struct) []member {
 				out = append(out, all[0].member)
 			}
 		}
-		current = next
+		for _, l := range level { // only now: of one embedded twice at one depth, no field is promoted
+			visited[l.s] = true
+		}
+		level = slices.DeleteFunc(next, func(l promoted) bool { return visited[l.s] })
 	}
 	return out
+}
+
+type candidate struct {
+	member
+	tagged bool
+}
+
+// promoted is a struct whose fields count as those of the one that it is embedded in.
+type promoted struct {
+	s      *types.Struct
+	steps  []Step
+	from   *types.Struct // what steps lead to; other than s where s is embedded without being exported
+	reason string        // why its fields can't be used, or ""
+}
+
+// into goes on to a struct that is embedded as f. An unexported one can't be named elsewhere, so that its fields are
+// selected as if they were those of the struct around it.
+func (l promoted) into(f *types.Var, inner *types.Struct) promoted {
+	next := promoted{s: inner, steps: l.steps, from: l.from, reason: l.reason}
+	switch {
+	case f.Exported():
+		next.from = inner
+		next.steps = append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
+	case isPointer(f.Type()):
+		next.reason = "it is in " + f.Name() + ", which is embedded by a pointer and not exported, so decoding can't fill it"
+	}
+	return next
+}
+
+func (l promoted) member(f *types.Var, name, tag string) member {
+	steps := append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
+	reason := cmp.Or(unusable(f, tag), l.reason)
+	if selected, _, _ := types.LookupFieldOrMethod(l.from, true, f.Pkg(), f.Name()); selected != f && reason == "" {
+		reason = "another field called " + f.Name() + " hides it in Go"
+	}
+	return member{name, steps, newType(f.Type()), reason}
 }
 
 func btoi(b bool) int {

@@ -49,6 +49,15 @@ func (t *Type) String() string {
 	}
 }
 
+// notImported makes t one of the output package at path, whose types go by their names alone.
+func (t *Type) notImported(path string) {
+	for ; t != nil; t = t.Elem {
+		if t.ImportPath == path {
+			t.ImportPath = ""
+		}
+	}
+}
+
 // Use is what to do with a value of a type before it is a parameter.
 type Use int
 
@@ -100,6 +109,7 @@ type Message struct {
 	Proto      bool          // decoded by protobuf
 	Pointer    bool          // handled as a pointer
 	members    []member
+	output     string // import path of the output package when the type is one of it
 }
 
 // InlineField is a field that the generated struct has.
@@ -143,6 +153,9 @@ func (m *Message) Lookup(path string) (Field, error) {
 	}
 	if field.Type.Use == Unusable {
 		return Field{}, &unusableField{path, "it is " + field.Type.String() + ", which is no value for SQL"}
+	}
+	if m.output != "" {
+		field.Type.notImported(m.output)
 	}
 	return field, nil
 }

@@ -181,7 +181,7 @@ func (l *loader) named(path, name string) (*Type, error) {
 	}
 	out := newType(t)
 	if l.isOutput(l.packages[path]) {
-		out.Kind, out.ImportPath = Basic, ""
+		out.notImported(path)
 	}
 	return out, nil
 }
@@ -207,7 +207,7 @@ func (l *loader) message(at spec.At[string]) *Message {
 	proto := hasMethod(t, "ProtoReflect")
 	m := &Message{Name: name, ImportPath: path, PkgName: p.Name, Proto: proto, Pointer: proto, members: structMembers(s)}
 	if l.isOutput(p) {
-		m.ImportPath = ""
+		m.ImportPath, m.output = "", path
 	}
 	return m
 }

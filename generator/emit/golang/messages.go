@@ -35,30 +35,19 @@ func typeText(p *printer, t *gotype.Type) string {
 	case gotype.Slice:
 		return "[]" + typeText(p, t.Elem)
 	default:
+		p.imported(t.ImportPath, t.PkgName)
 		return p.qualified(t.ImportPath, t.Name)
 	}
 }
 
-// imports lists the packages that the spec's types come from, with their names.
+// imports lists the packages that messages come from, with their names.
 func (e *emitter) imports() map[string]string {
 	out := map[string]string{}
-	add := func(path, name string) {
-		if _, ours := ourPackages[path]; path != "" && !ours {
-			out[path] = name
-		}
-	}
-	for _, m := range e.model.Structs {
-		for _, field := range m.Fields {
-			t := field.Type
-			for t.Elem != nil {
-				t = t.Elem
-			}
-			add(t.ImportPath, t.PkgName)
-		}
-	}
 	for _, c := range e.model.Consumers {
 		for _, m := range c.Messages {
-			add(m.Go.ImportPath, m.Go.PkgName)
+			if _, ours := ourPackages[m.Go.ImportPath]; !ours {
+				out[m.Go.ImportPath] = m.Go.PkgName
+			}
 		}
 	}
 	return out

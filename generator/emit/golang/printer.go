@@ -68,6 +68,13 @@ func (p *printer) qualified(importPath, name string) string {
 	return local + "." + name
 }
 
+// imported notes the name of a package that the spec's types come from.
+func (p *printer) imported(importPath, name string) {
+	if _, ours := ourPackages[importPath]; !ours {
+		p.packages[importPath] = name
+	}
+}
+
 // localName picks the name that a package has in this file: its own, unless that would hide what the code means.
 func (p *printer) localName(importPath string) string {
 	own, ok := p.packages[importPath]
