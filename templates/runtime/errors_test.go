@@ -17,7 +17,7 @@ func TestClassify(t *testing.T) {
 		Transient: {
 			context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 			&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, &net.DNSError{Err: "no such host"},
-			&pgconn.ConnectError{},
+			&pgconn.ConnectError{}, ErrNotTried,
 		},
 		Poison: {
 			ErrInvalidID, ErrReusedID, ErrExpectation, ErrDecode, ErrUnknownType,

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// contentFingerprint is 64 bits of what the effects use of a message: 16 of the shape, 48 of the values. The shape
-// lists the fields and their types, so that a marker written before the effects changed is recognized as made of
-// something else, and not taken for a reused id.
-func contentFingerprint(shape string, values ...any) int64 {
+// contentFingerprint is 64 bits of what a message is: 16 of its wire type, 16 of the shape of what the effects use, and 32
+// of the values. The shape lists the fields and their types, so that a marker written before the effects changed is
+// recognized as made of something else, and not taken for a reused id.
+func contentFingerprint(wireType, shape string, values ...any) int64 {
 	h := sha256.New()
 	for _, v := range values {
 		hashValue(h, v)
 	}
-	content := binary.BigEndian.Uint64(h.Sum(nil))
-	return int64(shapeBits(shape)<<48 | content>>16)
+	content := binary.BigEndian.Uint32(h.Sum(nil))
+	return int64(bits16(wireType)<<48 | bits16(shape)<<32 | uint64(content))
 }
 
-func shapeBits(shape string) uint64 {
+func bits16(s string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(shape))
+	_, _ = h.Write([]byte(s))
 	sum := h.Sum64()
 	return (sum ^ sum>>16 ^ sum>>32 ^ sum>>48) & 0xffff
 }

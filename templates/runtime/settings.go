@@ -99,7 +99,7 @@ func consumerNoted(id string, m noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          id,
-		fingerprint: contentFingerprint("note string", m.Note),
+		fingerprint: contentFingerprint("noted", "note string", m.Note),
 		guarded:     "SELECT",
 		effects:     []statement{{sql: "SELECT note($1, $2, $3, $4)", args: args, expect: someRows}},
 	}

@@ -78,7 +78,7 @@ func byFieldNoted(id string, m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          id,
-		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
 		guarded:     byFieldNotedGuardedSQL,
 		effects: []statement{
 			{
@@ -146,7 +146,7 @@ func byFieldTagged(m Tagged) delivery {
 	return delivery{
 		message:     "Tagged",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("note string, tag string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("Tagged", "note string, tag string", m.Note, m.Tag),
 		effects: []statement{
 			{
 				sql:  byFieldTaggedSQL1,

@@ -83,7 +83,7 @@ func byHeaderNoted(id string, m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          id,
-		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
 		guarded:     byHeaderNotedGuardedSQL,
 		effects: []statement{
 			{
@@ -151,7 +151,7 @@ func byHeaderNumbered(m Numbered) delivery {
 	return delivery{
 		message:     "Numbered",
 		id:          strconv.FormatInt(int64(m.Number), 10),
-		fingerprint: contentFingerprint("note string", m.Note),
+		fingerprint: contentFingerprint("note.numbered", "note string", m.Note),
 		guarded:     byHeaderNumberedGuardedSQL,
 		effects: []statement{
 			{
@@ -221,7 +221,7 @@ func byHeaderOptional(m Optional) delivery {
 	return delivery{
 		message:     "Optional",
 		id:          id,
-		fingerprint: contentFingerprint("note string", m.Note),
+		fingerprint: contentFingerprint("note.optional", "note string", m.Note),
 		guarded:     byHeaderOptionalGuardedSQL,
 		effects: []statement{
 			{
@@ -287,7 +287,7 @@ func byHeaderUnique(m Unique) delivery {
 	return delivery{
 		message:     "Unique",
 		id:          m.EventID.String(),
-		fingerprint: contentFingerprint("note string", m.Note),
+		fingerprint: contentFingerprint("note.unique", "note string", m.Note),
 		guarded:     byHeaderUniqueGuardedSQL,
 		effects: []statement{
 			{

@@ -78,7 +78,7 @@ func byPropertyNoted(id string, m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          id,
-		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
 		guarded:     byPropertyNotedGuardedSQL,
 		effects: []statement{
 			{
@@ -146,7 +146,7 @@ func byPropertyOther(id string, m Other) delivery {
 	return delivery{
 		message:     "Other",
 		id:          id,
-		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("Other", "note string, tag *string", m.Note, m.Tag),
 		guarded:     byPropertyOtherGuardedSQL,
 		effects: []statement{
 			{

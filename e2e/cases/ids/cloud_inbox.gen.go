@@ -71,7 +71,7 @@ func cloudNoted(source, id string, m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          cloudEventID(source, id),
-		fingerprint: contentFingerprint("note string, tag *string", m.Note, m.Tag),
+		fingerprint: contentFingerprint("Noted", "note string, tag *string", m.Note, m.Tag),
 		guarded:     cloudNotedGuardedSQL,
 		effects: []statement{
 			{

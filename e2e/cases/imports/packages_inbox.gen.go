@@ -171,7 +171,7 @@ func packagesPgx(m pgxpkg.Message) delivery {
 	return delivery{
 		message:     "Pgx",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags pgx.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Pgx", "payment.amount int64, payment.tags pgx.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesPgxGuardedSQL,
 		effects: []statement{
 			{
@@ -245,7 +245,7 @@ func packagesContext(m contextpkg.Message) delivery {
 	return delivery{
 		message:     "Context",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags context.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Context", "payment.amount int64, payment.tags context.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesContextGuardedSQL,
 		effects: []statement{
 			{
@@ -319,7 +319,7 @@ func packagesAny(m anypkg.Message) delivery {
 	return delivery{
 		message:     "Any",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags any.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Any", "payment.amount int64, payment.tags any.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesAnyGuardedSQL,
 		effects: []statement{
 			{
@@ -393,7 +393,7 @@ func packagesFmt(m fmtpkg.Message) delivery {
 	return delivery{
 		message:     "Fmt",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags fmt.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Fmt", "payment.amount int64, payment.tags fmt.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesFmtGuardedSQL,
 		effects: []statement{
 			{
@@ -467,7 +467,7 @@ func packagesJson(m jsonpkg.Message) delivery {
 	return delivery{
 		message:     "Json",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags json.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Json", "payment.amount int64, payment.tags json.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesJsonGuardedSQL,
 		effects: []statement{
 			{
@@ -541,7 +541,7 @@ func packagesTime(m timepkg.Message) delivery {
 	return delivery{
 		message:     "Time",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags time.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Time", "payment.amount int64, payment.tags time.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesTimeGuardedSQL,
 		effects: []statement{
 			{
@@ -615,7 +615,7 @@ func packagesStrconv(m strconvpkg.Message) delivery {
 	return delivery{
 		message:     "Strconv",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags strconv.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Strconv", "payment.amount int64, payment.tags strconv.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesStrconvGuardedSQL,
 		effects: []statement{
 			{
@@ -689,7 +689,7 @@ func packagesPgtype(m pgtypepkg.Message) delivery {
 	return delivery{
 		message:     "Pgtype",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags pgtype.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Pgtype", "payment.amount int64, payment.tags pgtype.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesPgtypeGuardedSQL,
 		effects: []statement{
 			{
@@ -763,7 +763,7 @@ func packagesProto(m protopkg.Message) delivery {
 	return delivery{
 		message:     "Proto",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags proto.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Proto", "payment.amount int64, payment.tags proto.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesProtoGuardedSQL,
 		effects: []statement{
 			{
@@ -837,7 +837,7 @@ func packagesCtx(m ctxpkg.Message) delivery {
 	return delivery{
 		message:     "Ctx",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags ctx.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Ctx", "payment.amount int64, payment.tags ctx.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesCtxGuardedSQL,
 		effects: []statement{
 			{
@@ -911,7 +911,7 @@ func packagesM(m mpkg.Message) delivery {
 	return delivery{
 		message:     "M",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags m.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("M", "payment.amount int64, payment.tags m.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesMGuardedSQL,
 		effects: []statement{
 			{
@@ -985,7 +985,7 @@ func packagesId(m idpkg.Message) delivery {
 	return delivery{
 		message:     "Id",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags id.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Id", "payment.amount int64, payment.tags id.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesIdGuardedSQL,
 		effects: []statement{
 			{
@@ -1059,7 +1059,7 @@ func packagesErr(m errpkg.Message) delivery {
 	return delivery{
 		message:     "Err",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags err.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Err", "payment.amount int64, payment.tags err.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesErrGuardedSQL,
 		effects: []statement{
 			{
@@ -1133,7 +1133,7 @@ func packagesTransaction(m txpkg.Message) delivery {
 	return delivery{
 		message:     "Transaction",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags tx.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Transaction", "payment.amount int64, payment.tags tx.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesTransactionGuardedSQL,
 		effects: []statement{
 			{
@@ -1207,7 +1207,7 @@ func packagesString(m stringpkg.Message) delivery {
 	return delivery{
 		message:     "String",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags string.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("String", "payment.amount int64, payment.tags string.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesStringGuardedSQL,
 		effects: []statement{
 			{
@@ -1281,7 +1281,7 @@ func packagesNil(m nilpkg.Message) delivery {
 	return delivery{
 		message:     "Nil",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags nil.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Nil", "payment.amount int64, payment.tags nil.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesNilGuardedSQL,
 		effects: []statement{
 			{
@@ -1355,7 +1355,7 @@ func packagesLen(m lenpkg.Message) delivery {
 	return delivery{
 		message:     "Len",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags len.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Len", "payment.amount int64, payment.tags len.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesLenGuardedSQL,
 		effects: []statement{
 			{
@@ -1429,7 +1429,7 @@ func packagesDelivery(m deliverypkg.Message) delivery {
 	return delivery{
 		message:     "Delivery",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags delivery.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Delivery", "payment.amount int64, payment.tags delivery.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesDeliveryGuardedSQL,
 		effects: []statement{
 			{
@@ -1503,7 +1503,7 @@ func packagesStatement(m statementpkg.Message) delivery {
 	return delivery{
 		message:     "Statement",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags statement.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Statement", "payment.amount int64, payment.tags statement.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesStatementGuardedSQL,
 		effects: []statement{
 			{
@@ -1577,7 +1577,7 @@ func packagesInbox(m inboxpkg.Message) delivery {
 	return delivery{
 		message:     "Inbox",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags inbox.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Inbox", "payment.amount int64, payment.tags inbox.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesInboxGuardedSQL,
 		effects: []statement{
 			{
@@ -1651,7 +1651,7 @@ func packagesPgxpkg(m pgxpkgpkg2.Message) delivery {
 	return delivery{
 		message:     "Pgxpkg",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags pgxpkg.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Pgxpkg", "payment.amount int64, payment.tags pgxpkg.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesPgxpkgGuardedSQL,
 		effects: []statement{
 			{
@@ -1725,7 +1725,7 @@ func packagesShopV2(m shop.Message) delivery {
 	return delivery{
 		message:     "ShopV2",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags shop.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("ShopV2", "payment.amount int64, payment.tags shop.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesShopV2GuardedSQL,
 		effects: []statement{
 			{
@@ -1799,7 +1799,7 @@ func packagesGoFoo(m foo.Message) delivery {
 	return delivery{
 		message:     "GoFoo",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("GoFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesGoFooGuardedSQL,
 		effects: []statement{
 			{
@@ -1873,7 +1873,7 @@ func packagesOtherFoo(m foopkg2.Message) delivery {
 	return delivery{
 		message:     "OtherFoo",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("OtherFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesOtherFooGuardedSQL,
 		effects: []statement{
 			{
@@ -1947,7 +1947,7 @@ func packagesEvents(m events.Message) delivery {
 	return delivery{
 		message:     "Events",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("Events", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesEventsGuardedSQL,
 		effects: []statement{
 			{
@@ -2021,7 +2021,7 @@ func packagesBillingEvents(m eventspkg2.Message) delivery {
 	return delivery{
 		message:     "BillingEvents",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
+		fingerprint: contentFingerprint("BillingEvents", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
 		guarded:     packagesBillingEventsGuardedSQL,
 		effects: []statement{
 			{
@@ -2095,7 +2095,7 @@ func packagesOwn(m Own) delivery {
 	return delivery{
 		message:     "Own",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", []*OwnMark(m.Marks), fieldEmbeddedPaymentAmount, fieldTags),
+		fingerprint: contentFingerprint("Own", "marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", []*OwnMark(m.Marks), fieldEmbeddedPaymentAmount, fieldTags),
 		guarded:     packagesOwnGuardedSQL,
 		effects: []statement{
 			{
@@ -2165,7 +2165,7 @@ func packagesLists(m lists.Message) delivery {
 	return delivery{
 		message:     "Lists",
 		id:          string(m.EventID),
-		fingerprint: contentFingerprint("größe int64, names *lists.Names, prices lists.Prices, times lists.Times", m.Größe, fieldNames, []*decimal.Decimal(m.Prices), []time.Time(m.Times)),
+		fingerprint: contentFingerprint("Lists", "größe int64, names *lists.Names, prices lists.Prices, times lists.Times", m.Größe, fieldNames, []*decimal.Decimal(m.Prices), []time.Time(m.Times)),
 		guarded:     packagesListsGuardedSQL,
 		effects: []statement{
 			{
@@ -2241,7 +2241,7 @@ func packagesInline(m Inline) delivery {
 	return delivery{
 		message:     "Inline",
 		id:          string(m.EventID),
-		fingerprint: contentFingerprint("context context.Labels, foo foo.Labels, other_foo *foo.Labels, own imports.OwnLabels, pgx *pgx.Labels", []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own), fieldPgx),
+		fingerprint: contentFingerprint("Inline", "context context.Labels, foo foo.Labels, other_foo *foo.Labels, own imports.OwnLabels, pgx *pgx.Labels", []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own), fieldPgx),
 		guarded:     packagesInlineGuardedSQL,
 		effects: []statement{
 			{
@@ -2311,7 +2311,7 @@ func packagesOwnTypes(m OwnTypes) delivery {
 	return delivery{
 		message:     "OwnTypes",
 		id:          string(m.ID),
-		fingerprint: contentFingerprint("marks *imports.OwnMarks", fieldMarks),
+		fingerprint: contentFingerprint("OwnTypes", "marks *imports.OwnMarks", fieldMarks),
 		guarded:     packagesOwnTypesGuardedSQL,
 		effects: []statement{
 			{

@@ -96,7 +96,7 @@ func accountingPaid(m Paid) delivery {
 	return delivery{
 		message:     "Paid",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		guarded:     accountingPaidGuardedSQL,
 		effects: []statement{
 			{
@@ -164,7 +164,7 @@ func accountingAdjusted(m Adjusted) delivery {
 	return delivery{
 		message:     "Adjusted",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Adjusted", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		guarded:     accountingAdjustedGuardedSQL,
 		effects: []statement{
 			{
@@ -228,7 +228,7 @@ func accountingOpened(m Opened) delivery {
 	return delivery{
 		message:     "Opened",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Opened", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		guarded:     accountingOpenedGuardedSQL,
 		effects: []statement{
 			{
@@ -296,7 +296,7 @@ func accountingPosted(m Posted) delivery {
 	return delivery{
 		message:     "Posted",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Posted", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		guarded:     accountingPostedGuardedSQL,
 		effects: []statement{
 			{
@@ -358,7 +358,7 @@ func accountingRefunded(m Refunded) delivery {
 	return delivery{
 		message:     "Refunded",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		effects: []statement{
 			{
 				sql:  accountingRefundedSQL1,
@@ -417,7 +417,7 @@ func accountingCalled(m Called) delivery {
 	return delivery{
 		message:     "Called",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Called", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		effects: []statement{
 			{
 				sql:  accountingCalledSQL,
@@ -459,7 +459,7 @@ func accountingMerged(m Merged) delivery {
 	return delivery{
 		message:     "Merged",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		fingerprint: contentFingerprint("Merged", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
 		effects: []statement{
 			{
 				sql:    accountingMergedSQL,
@@ -504,7 +504,7 @@ func accountingSplit(m Split) delivery {
 	return delivery{
 		message:     "Split",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64", m.Amount),
+		fingerprint: contentFingerprint("Split", "amount int64", m.Amount),
 		effects: []statement{
 			{
 				sql:  accountingSplitSQL,
@@ -553,7 +553,7 @@ func accountingOrdered(m Ordered) delivery {
 	return delivery{
 		message:     "Ordered",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64", m.Amount),
+		fingerprint: contentFingerprint("Ordered", "amount int64", m.Amount),
 		effects: []statement{
 			{
 				sql:  accountingOrderedSQL1,
@@ -622,7 +622,7 @@ func accountingBooked(m Booked) delivery {
 	return delivery{
 		message:     "Booked",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("account int64", m.Account),
+		fingerprint: contentFingerprint("Booked", "account int64", m.Account),
 		guarded:     accountingBookedGuardedSQL,
 		effects: []statement{
 			{
@@ -688,7 +688,7 @@ func accountingBookedTwice(m BookedTwice) delivery {
 	return delivery{
 		message:     "BookedTwice",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("account int64", m.Account),
+		fingerprint: contentFingerprint("BookedTwice", "account int64", m.Account),
 		effects: []statement{
 			{
 				sql:  accountingBookedTwiceSQL1,

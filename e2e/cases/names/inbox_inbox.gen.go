@@ -71,7 +71,7 @@ func inboxNoted(m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          m.ID,
-		fingerprint: contentFingerprint(""),
+		fingerprint: contentFingerprint("Noted", ""),
 		guarded:     inboxNotedGuardedSQL,
 		effects: []statement{
 			{

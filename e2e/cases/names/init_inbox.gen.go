@@ -71,7 +71,7 @@ func initNoted(m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          m.ID,
-		fingerprint: contentFingerprint(""),
+		fingerprint: contentFingerprint("Noted", ""),
 		guarded:     initNotedGuardedSQL,
 		effects: []statement{
 			{

@@ -71,7 +71,7 @@ func mainNoted(m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          m.ID,
-		fingerprint: contentFingerprint(""),
+		fingerprint: contentFingerprint("Noted", ""),
 		guarded:     mainNotedGuardedSQL,
 		effects: []statement{
 			{

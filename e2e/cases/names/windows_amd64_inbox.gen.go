@@ -71,7 +71,7 @@ func windowsAmd64Noted(m Noted) delivery {
 	return delivery{
 		message:     "Noted",
 		id:          m.ID,
-		fingerprint: contentFingerprint(""),
+		fingerprint: contentFingerprint("Noted", ""),
 		guarded:     windowsAmd64NotedGuardedSQL,
 		effects: []statement{
 			{

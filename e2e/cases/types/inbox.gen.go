@@ -250,9 +250,11 @@ func (i *inbox) duplicate(ctx context.Context, query queryRow, d delivery, seen 
 	return Duplicate, nil
 }
 
-// sameContent reports whether two fingerprints can be of one message. Those of different shapes can't be compared.
+// sameContent reports whether two fingerprints can be of one message: one wire type, and the same values where both are of
+// one shape.
 func sameContent(a, b int64) bool {
-	return a == b || uint64(a)>>48 != uint64(b)>>48
+	differ := uint64(a ^ b)
+	return differ == 0 || differ>>48 == 0 && differ>>32 != 0
 }
 
 // transaction sends BEGIN and the marker in one round trip, and when the message is fresh, its effects and COMMIT in a

@@ -85,7 +85,7 @@ func Classify(err error) Class {
 		return Poison
 	case errors.As(err, &server):
 		return classifyCode(server.Code)
-	case isNetwork(err):
+	case isNetwork(err), errors.Is(err, ErrNotTried):
 		return Transient
 	case isOutOfRange(err):
 		return Poison

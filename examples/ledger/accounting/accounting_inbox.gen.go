@@ -30,6 +30,12 @@ func (c *Accounting) HandleTx(ctx context.Context, tx pgx.Tx, d Delivery) (Outco
 	return c.inbox.handleTx(ctx, tx, d, decodeAccounting)
 }
 
+// HandleBatch decodes messages by their wire types and applies them in their order, as many as possible in
+// one transaction. It returns what became of each.
+func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result {
+	return c.inbox.handleBatch(ctx, batch, decodeAccounting)
+}
+
 // decodeAccounting decodes a message by its wire type.
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["event-type"]; wireType {
@@ -52,6 +58,12 @@ func (c *Accounting) HandleOrderPaidTx(ctx context.Context, tx pgx.Tx, m OrderPa
 	return c.inbox.applyTx(ctx, tx, accountingOrderPaid(m))
 }
 
+// HandleOrderPaidBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []OrderPaid) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderPaid))
+}
+
 // decodeAccountingOrderPaid decodes one OrderPaid.
 func decodeAccountingOrderPaid(d Delivery) (delivery, error) {
 	var m OrderPaid
@@ -66,15 +78,24 @@ func accountingOrderPaid(m OrderPaid) delivery {
 	return delivery{
 		message:     "OrderPaid",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded: &statement{
-			sql:  accountingOrderPaidSQL,
-			args: []any{m.Amount, m.MerchantID},
+		fingerprint: contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
+		guarded:     accountingOrderPaidGuardedSQL,
+		effects: []statement{
+			{
+				sql:    accountingOrderPaidSQL,
+				args:   []any{m.Amount, m.MerchantID},
+				expect: 1,
+			},
 		},
 	}
 }
 
 const accountingOrderPaidSQL = `-- A merchant without an account is an error, not zero rows.
+UPDATE ledger SET balance = balance + $1
+WHERE merchant_id = $2`
+
+// accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
+const accountingOrderPaidGuardedSQL = `-- A merchant without an account is an error, not zero rows.
 WITH inboxgen_marker AS (
   INSERT INTO "public"."inbox" (consumer_name, message_id, fingerprint)
   VALUES ($1::text, $2::text, $3::bigint)
@@ -107,6 +128,12 @@ func (c *Accounting) HandleOrderRefundedTx(ctx context.Context, tx pgx.Tx, m Ord
 	return c.inbox.applyTx(ctx, tx, accountingOrderRefunded(m))
 }
 
+// HandleOrderRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
+// what became of each.
+func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []OrderRefunded) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderRefunded))
+}
+
 // decodeAccountingOrderRefunded decodes one OrderRefunded.
 func decodeAccountingOrderRefunded(d Delivery) (delivery, error) {
 	var m OrderRefunded
@@ -121,7 +148,7 @@ func accountingOrderRefunded(m OrderRefunded) delivery {
 	return delivery{
 		message:     "OrderRefunded",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("amount int64, merchant_id int64, reason *string", m.Amount, m.MerchantID, m.Reason),
+		fingerprint: contentFingerprint("order.refunded", "amount int64, merchant_id int64, reason *string", m.Amount, m.MerchantID, m.Reason),
 		effects: []statement{
 			{
 				sql:  accountingOrderRefundedSQL1,

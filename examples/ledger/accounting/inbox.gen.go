@@ -53,7 +53,7 @@ type Event struct {
 	ID       string
 	Outcome  Outcome // zero when Err is set
 	Err      error
-	Duration time.Duration
+	Duration time.Duration // of the whole batch, where the message came in one
 }
 
 // Option configures a consumer.
@@ -92,7 +92,7 @@ type delivery struct {
 	message     string
 	id          string
 	fingerprint int64
-	guarded     *statement  // marker, effect and check in one statement; nil: effects run behind a marker of their own
+	guarded     string      // SQL of marker, effect and check in one; "": the effects only run behind a marker of their own
 	effects     []statement // in the order of the spec
 }
 
@@ -100,14 +100,16 @@ type delivery struct {
 type statement struct {
 	sql    string
 	args   []any
-	expect *rows // checked against the command tag; nil when the SQL checks for itself
+	expect rows // checked against the command tag
 }
 
-// rows is an expectation that only the command tag can answer.
-type rows struct {
-	text string // what is expected
-	met  func(n int64) bool
-}
+// rows is how many rows a statement must affect: a number, or one of these.
+type rows int64
+
+const (
+	anyRows  rows = 0 // or the SQL checks for itself
+	someRows rows = -1
+)
 
 // querier is what a pgx.Tx and a *pgx.Conn have in common.
 type querier interface {
@@ -118,19 +120,27 @@ type querier interface {
 // apply handles d in a transaction of its own.
 func (i *inbox) apply(ctx context.Context, d delivery) (Outcome, error) {
 	return i.report(ctx, d, func() (Outcome, error) {
-		if conn, ok := i.db.(*pgx.Conn); ok && !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
-			return 0, errors.New("the connection is inside a transaction: call the …Tx method with it")
+		if err := i.checkIdle(); err != nil {
+			return 0, err
 		}
 		_, nested := i.db.(pgx.Tx)
 		switch {
 		case nested:
 			return i.savepoint(ctx, d)
-		case d.guarded != nil:
+		case d.guarded != "":
 			return i.guarded(ctx, i.db.QueryRow, d)
 		default:
 			return i.transaction(ctx, d)
 		}
 	})
+}
+
+// checkIdle refuses a connection on which the caller has begun a transaction: what is applied there is not committed.
+func (i *inbox) checkIdle() error {
+	if conn, ok := i.db.(*pgx.Conn); ok && !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
+		return errors.New("the connection is inside a transaction: call the …Tx method with it")
+	}
+	return nil
 }
 
 // applyTx handles d inside the caller's transaction.
@@ -149,24 +159,29 @@ func (i *inbox) report(ctx context.Context, d delivery, handle func() (Outcome, 
 	if err != nil {
 		outcome, err = 0, i.failure(d.message, d.id, err)
 	}
-	i.observe(ctx, Event{i.consumer, d.message, d.id, outcome, err, time.Since(start)})
-	switch outcome {
-	case Applied:
-		i.log(ctx, slog.LevelDebug, "applied", d)
-	case Duplicate:
-		i.log(ctx, slog.LevelInfo, "duplicate skipped", d)
-	}
+	i.tell(ctx, Event{i.consumer, d.message, d.id, outcome, err, time.Since(start)})
 	return outcome, err
 }
 
-func (i *inbox) log(ctx context.Context, level slog.Level, text string, d delivery) {
+// tell gives e to the observer and, unless it is an error, which the caller gets, to the logger.
+func (i *inbox) tell(ctx context.Context, e Event) {
+	i.observe(ctx, e)
+	switch e.Outcome {
+	case Applied:
+		i.log(ctx, slog.LevelDebug, "applied", e)
+	case Duplicate:
+		i.log(ctx, slog.LevelInfo, "duplicate skipped", e)
+	}
+}
+
+func (i *inbox) log(ctx context.Context, level slog.Level, text string, e Event) {
 	i.logger.LogAttrs(ctx, level, text,
-		slog.String("consumer", i.consumer), slog.String("message", d.message), slog.String("message_id", d.id))
+		slog.String("consumer", e.Consumer), slog.String("message", e.Message), slog.String("message_id", e.ID))
 }
 
 // inside handles d in a transaction that somebody else commits.
 func (i *inbox) inside(ctx context.Context, tx pgx.Tx, d delivery) (Outcome, error) {
-	if d.guarded != nil {
+	if d.guarded != "" {
 		return i.guarded(ctx, tx.QueryRow, d)
 	}
 	marker, err := tx.Exec(ctx, markerSQL, i.markerArgs(d)...)
@@ -200,8 +215,8 @@ func (i *inbox) guarded(ctx context.Context, query queryRow, d delivery) (Outcom
 	if detectReuse {
 		into = append(into, &seen)
 	}
-	args := append(i.markerArgs(d), d.guarded.args...)
-	if err := query(ctx, d.guarded.sql, args...).Scan(into...); err != nil {
+	args := append(i.markerArgs(d), d.effects[0].args...)
+	if err := query(ctx, d.guarded, args...).Scan(into...); err != nil {
 		return 0, err
 	}
 	if fresh == 0 {
@@ -235,26 +250,22 @@ func (i *inbox) duplicate(ctx context.Context, query queryRow, d delivery, seen 
 	return Duplicate, nil
 }
 
-// sameContent reports whether two fingerprints can be of one message. Those of different shapes can't be compared.
+// sameContent reports whether two fingerprints can be of one message: one wire type, and the same values where both are of
+// one shape.
 func sameContent(a, b int64) bool {
-	return a == b || uint64(a)>>48 != uint64(b)>>48
+	differ := uint64(a ^ b)
+	return differ == 0 || differ>>48 == 0 && differ>>32 != 0
 }
 
 // transaction sends BEGIN and the marker in one round trip, and when the message is fresh, its effects and COMMIT in a
 // second.
 func (i *inbox) transaction(ctx context.Context, d delivery) (Outcome, error) {
-	var conn *pgx.Conn
-	switch db := i.db.(type) {
-	case *pgx.Conn:
-		conn = db
-	case *pgxpool.Pool:
-		lent, err := db.Acquire(ctx)
-		if err != nil {
-			return 0, err
-		}
-		defer lent.Release()
-		conn = lent.Conn()
-	default:
+	conn, release, err := i.connection(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	if conn == nil {
 		return i.savepoint(ctx, d)
 	}
 	outcome, err := i.transactionOn(ctx, conn, d)
@@ -264,8 +275,24 @@ func (i *inbox) transaction(ctx context.Context, d delivery) (Outcome, error) {
 	return outcome, err
 }
 
-// transactionOn begins a transaction on conn and commits it when the message was applied. Otherwise the caller rolls back.
+// connection returns the connection to run a transaction on and what gives it back. It is nil for a DB that is neither a
+// pool nor a connection: that one begins its transactions itself.
+func (i *inbox) connection(ctx context.Context) (conn *pgx.Conn, release func(), err error) {
+	switch db := i.db.(type) {
+	case *pgx.Conn:
+		return db, func() {}, nil
+	case *pgxpool.Pool:
+		lent, err := db.Acquire(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return lent.Conn(), lent.Release, nil
+	default:
+		return nil, func() {}, nil
+	}
+}
 
+// transactionOn begins a transaction on conn and commits it when the message was applied. Otherwise the caller rolls back.
 func (i *inbox) transactionOn(ctx context.Context, conn *pgx.Conn, d delivery) (Outcome, error) {
 	begin := &pgx.Batch{}
 	begin.Queue("BEGIN")
@@ -291,33 +318,61 @@ func (i *inbox) transactionOn(ctx context.Context, conn *pgx.Conn, d delivery) (
 func runEffects(ctx context.Context, q querier, effects []statement, commit bool) error {
 	batch := &pgx.Batch{}
 	checked := false
-	for _, e := range effects {
-		checked = checked || e.expect != nil
-		batch.Queue(e.sql, e.args...).Exec(func(tag pgconn.CommandTag) error { return e.expect.check(tag.RowsAffected()) })
+	for n, e := range effects {
+		checked = checked || e.expect != anyRows
+		batch.Queue(e.sql, e.args...).Exec(func(tag pgconn.CommandTag) error { return e.check(tag, n, len(effects)) })
 	}
-	if !commit {
+	if commit && !checked {
+		queueCommit(batch)
+	}
+	if err := q.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	if commit && checked {
+		batch = &pgx.Batch{}
+		queueCommit(batch)
 		return q.SendBatch(ctx, batch).Close()
 	}
-	if checked {
-		if err := q.SendBatch(ctx, batch).Close(); err != nil {
-			return err
-		}
-		batch = &pgx.Batch{}
+	return nil
+}
+
+// check compares what the statement, the n-th from 0 of total, affected with what it must.
+func (s *statement) check(tag pgconn.CommandTag, n, total int) error {
+	if s.expect.met(tag.RowsAffected()) {
+		return nil
 	}
+	label := ""
+	if total > 1 {
+		label = fmt.Sprintf("effect %d: ", n+1)
+	}
+	return fmt.Errorf("%w: %sexpected %s, affected %d", ErrExpectation, label, s.expect, tag.RowsAffected())
+}
+
+func (r rows) met(n int64) bool {
+	return r == anyRows || r == someRows && n > 0 || int64(r) == n
+}
+
+// String says what is expected.
+func (r rows) String() string {
+	switch r {
+	case anyRows:
+		return "any number of rows"
+	case someRows:
+		return "at least 1 row"
+	case 1:
+		return "1 row"
+	default:
+		return fmt.Sprintf("%d rows", int64(r))
+	}
+}
+
+func queueCommit(batch *pgx.Batch) {
 	batch.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
 			return pgx.ErrTxCommitRollback
 		}
 		return nil
 	})
-	return q.SendBatch(ctx, batch).Close()
-}
-
-func (r *rows) check(n int64) error {
-	if r == nil || r.met(n) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s, affected %d", ErrExpectation, r.text, n)
 }
 
 // rollback ends the transaction on conn, whatever became of ctx. A connection that can't be rolled back is closed: one

@@ -96,11 +96,10 @@ func (i *inbox) handleTx(ctx context.Context, tx pgx.Tx, in Delivery, decode dec
 
 // undecoded reports a message that no handler gets to see.
 func (i *inbox) undecoded(ctx context.Context, d delivery, err error) (Outcome, error) {
-	if errors.Is(err, errSkip) {
-		i.observe(ctx, Event{Consumer: i.consumer, Message: d.message, Outcome: Skipped})
-		return Skipped, nil
+	e := Event{Consumer: i.consumer, Message: d.message, Outcome: Skipped}
+	if !errors.Is(err, errSkip) {
+		e.Outcome, e.Err = 0, i.failure(d.message, d.id, err)
 	}
-	err = i.failure(d.message, d.id, err)
-	i.observe(ctx, Event{Consumer: i.consumer, Message: d.message, Err: err})
-	return 0, err
+	i.tell(ctx, e)
+	return e.Outcome, e.Err
 }

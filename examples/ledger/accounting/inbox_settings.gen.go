@@ -18,6 +18,16 @@ ON CONFLICT (consumer_name, message_id) DO NOTHING`
 // seenSQL reads what a message with this id contained when it was applied.
 const seenSQL = `SELECT fingerprint FROM "public"."inbox" WHERE consumer_name = $1::text AND message_id = $2::text`
 
+// batchMarkerSQL inserts the markers of a batch and returns the ids of the fresh ones.
+const batchMarkerSQL = `INSERT INTO "public"."inbox" (consumer_name, message_id, fingerprint)
+SELECT $1::text, m.id::text, m.fingerprint FROM unnest($2::text[], $3::bigint[]) AS m(id, fingerprint)
+ON CONFLICT (consumer_name, message_id) DO NOTHING
+RETURNING message_id::text`
+
+// batchSeenSQL reads what messages with these ids contained when they were applied.
+const batchSeenSQL = `SELECT message_id::text, fingerprint FROM "public"."inbox"
+WHERE consumer_name = $1::text AND message_id = ANY ($2::text[])`
+
 // purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock.
 const purgeSQL = `DELETE FROM "public"."inbox"
 WHERE ctid = ANY (ARRAY(

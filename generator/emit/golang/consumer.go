@@ -156,7 +156,7 @@ func (e *emitter) delivery(p *printer, c *plan.Consumer, m *plan.Message) {
 		{"id:", v.id() + ","},
 	}
 	if e.model.Inbox.DetectReuse {
-		content := []string{strconv.Quote(m.Shape)}
+		content := []string{strconv.Quote(m.WireType), strconv.Quote(m.Shape)}
 		for _, field := range m.Content {
 			content = append(content, v.field(field))
 		}
