@@ -32,6 +32,7 @@ func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Mes
 		types:  types,
 		schema: schema,
 		names:  map[string]declared{},
+		files:  map[string]declared{},
 	}
 	for _, name := range supportNames() {
 		b.names[name] = declared{what: "a name of the generated support code"}
@@ -50,17 +51,18 @@ type builder struct {
 	types  map[*spec.Message]*gotype.Message
 	schema *pgsql.Schema
 	names  map[string]declared
+	files  map[string]declared // by name in lower case
 	diags  diag.List
 }
 
-// declared is a package-level Go name and what in the spec it comes from.
+// declared is a name and what in the spec it comes from.
 type declared struct {
 	what string
 	pos  diag.Position
 }
 
 // declare registers a package-level Go name, or says which two things would both be called so.
-func (b *builder) declare(name, what string, pos diag.Position) {
+func (b *builder) declare(name, what string, pos diag.Position) bool {
 	old, taken := b.names[name]
 	switch {
 	case !taken:
@@ -70,6 +72,17 @@ func (b *builder) declare(name, what string, pos diag.Position) {
 	default:
 		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, as is %s (%s); rename one of them", what, name, old.what, old.pos)
 	}
+	return !taken
+}
+
+// declareFile registers a file's name. Names that differ in case alone are one file on macOS and Windows.
+func (b *builder) declareFile(name, what string, pos diag.Position) {
+	folded := strings.ToLower(name)
+	if old, taken := b.files[folded]; taken {
+		b.diags.Errorf(pos, "file-name", "%s would be written to %s, the file of %s (%s) where case makes no difference; rename one of them", what, name, old.what, old.pos)
+		return
+	}
+	b.files[folded] = declared{what, pos}
 }
 
 func (b *builder) consumer(s *spec.Consumer) {
@@ -80,9 +93,12 @@ func (b *builder) consumer(s *spec.Consumer) {
 	}
 	c := &Consumer{Spec: s, Ledger: s.Name.Value, GoName: goName, FileName: s.Key.Value + "_inbox.gen.go"}
 	what := "consumer " + s.Key.Value
-	b.declare(goName, what, s.Key.Pos)
+	if !b.declare(goName, what, s.Key.Pos) {
+		return // or all of its names would be reported
+	}
 	b.declare("New"+goName, "the constructor of "+what, s.Key.Pos)
 	b.declare(c.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
+	b.declareFile(c.FileName, what, s.Key.Pos)
 	for _, sm := range s.Messages {
 		if t := b.types[sm]; t != nil {
 			c.Messages = append(c.Messages, b.message(c, sm, t))
@@ -98,10 +114,13 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 		ID:       ID{From: s.ID.From, Name: s.ID.Name},
 	}
 	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
-	b.declare(m.FuncName, what, s.Key.Pos)
-	b.declare(m.FuncName+"SQL", "the SQL of "+what, s.Key.Pos)
-	b.declare(m.GuardedName(), "the guarded SQL of "+what, s.Key.Pos)
-	b.declare(m.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
+	if b.declare(m.FuncName, what, s.Key.Pos) && b.declare(m.DecodeFunc(), "the decoder of "+what, s.Key.Pos) {
+		b.declare(m.GuardedName(), "the guarded SQL of "+what, s.Key.Pos)
+		n := len(sqlEffects(s))
+		for i := range n {
+			b.declare(m.constName(i, n), "the SQL of "+what, s.Key.Pos)
+		}
+	}
 	if other := b.methodClash(c, m.Name); other != "" {
 		b.diags.Errorf(s.Key.Pos, "go-name", "%s and %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
 	}
@@ -168,22 +187,27 @@ func (b *builder) resolveEffects() {
 	}
 }
 
-// structs collects the inline messages. One that several consumers handle is declared once, if its fields are the same.
+// structs collects the messages that are types of the output package: inline ones, of which one that several consumers
+// handle is declared once if its fields are the same, and those that the user wrote there.
 func (b *builder) structs() {
 	first := map[string]*Message{}
 	for _, c := range b.model.Consumers {
 		for _, m := range c.Messages {
-			if !m.Go.Inline {
+			if m.Go.ImportPath != "" {
 				continue
 			}
 			other, ok := first[m.Go.Name]
-			if !ok {
+			switch {
+			case !ok && m.Go.Inline:
 				first[m.Go.Name] = m
 				b.declare(m.Go.Name, "message "+m.Name, m.Spec.Key.Pos)
 				b.model.Structs = append(b.model.Structs, m.Go)
-				continue
-			}
-			if !m.Go.SameFields(other.Go) {
+			case !ok:
+				first[m.Go.Name] = m
+				b.declare(m.Go.Name, "go_type "+m.Spec.GoType.Value, m.Spec.GoType.Pos)
+			case m.Go.Inline != other.Go.Inline:
+				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s would be the Go type %s, as is message %s (%s); rename one of them", m.Name, m.Go.Name, other.Name, other.Spec.Key.Pos)
+			case !m.Go.SameFields(other.Go):
 				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s has other fields here than at %s; rename one and keep its wire name with type:", m.Name, other.Spec.Key.Pos)
 			}
 		}
@@ -197,7 +221,7 @@ func lowerFirst(s string) string {
 		upper++
 	}
 	switch {
-	case upper <= 1 || upper == len(s):
+	case upper <= 1 || upper == len(s) || s[upper] < 'a': // UTF8 → utf8
 		return strings.ToLower(s[:upper]) + s[upper:]
 	default: // APIUser → apiUser
 		return strings.ToLower(s[:upper-1]) + s[upper-1:]

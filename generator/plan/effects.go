@@ -23,7 +23,7 @@ type effectResolver struct {
 
 func (r *effectResolver) resolve() {
 	m := r.message
-	effects := slices.DeleteFunc(slices.Clone(m.Spec.Effects), func(e *spec.Effect) bool { return e.SQL == nil })
+	effects := sqlEffects(m.Spec)
 	statements := make([]*pgsql.Statement, len(effects))
 	for i, e := range effects {
 		s, problems := pgsql.Parse(e.SQL.Value)
@@ -31,7 +31,9 @@ func (r *effectResolver) resolve() {
 			problems = append(problems, s.CheckInbox(r.inbox)...)
 		}
 		for _, p := range problems {
-			r.diags.Errorf(e.SQL.At(p.Start), p.Rule, "%s", p.Message)
+			// What is missing at the end of the input is missing after its last word.
+			start := min(p.Start, len(strings.TrimSpace(e.SQL.Value)))
+			r.diags.Errorf(e.SQL.At(start), p.Rule, "%s", p.Message)
 		}
 		statements[i] = s
 	}
@@ -56,11 +58,22 @@ func (r *effectResolver) resolve() {
 	}
 }
 
+func sqlEffects(m *spec.Message) []*spec.Effect {
+	return slices.DeleteFunc(slices.Clone(m.Effects), func(e *spec.Effect) bool { return e.SQL == nil })
+}
+
+// constName is the name of the constant that holds the i-th of n statements.
+func (m *Message) constName(i, n int) string {
+	if n == 1 {
+		return m.FuncName + "SQL"
+	}
+	return fmt.Sprintf("%sSQL%d", m.FuncName, i+1)
+}
+
 // effect settles what an effect is called, expects and is given.
 func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *Statement {
-	out := &Statement{ConstName: r.message.FuncName + "SQL", Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
+	out := &Statement{ConstName: r.message.constName(i, n), Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
 	if n > 1 {
-		out.ConstName = fmt.Sprintf("%sSQL%d", r.message.FuncName, i+1)
 		out.Effect = fmt.Sprintf("effect %d", i+1)
 	}
 	if s.Kind == pgsql.Call && out.Expect != pgsql.ExpectAny {
