@@ -256,6 +256,7 @@ func (l promoted) into(f *types.Var, inner *types.Struct) promoted {
 	next := promoted{s: inner, steps: l.steps, from: l.from, reason: l.reason}
 	switch {
 	case f.Exported():
+		next.reason = cmp.Or(l.reason, l.hidden(f))
 		next.from = inner
 		next.steps = append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
 	case isPointer(f.Type()):
@@ -266,11 +267,15 @@ func (l promoted) into(f *types.Var, inner *types.Struct) promoted {
 
 func (l promoted) member(f *types.Var, name, tag string) member {
 	steps := append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
-	reason := cmp.Or(unusable(f, tag), l.reason)
-	if selected, _, _ := types.LookupFieldOrMethod(l.from, true, f.Pkg(), f.Name()); selected != f && reason == "" {
-		reason = "another field called " + f.Name() + " hides it in Go"
+	return member{name, steps, newType(f.Type()), cmp.Or(unusable(f, tag), l.reason, l.hidden(f))}
+}
+
+// hidden says why Go does not select f by its name, or returns "".
+func (l promoted) hidden(f *types.Var) string {
+	if selected, _, _ := types.LookupFieldOrMethod(l.from, true, f.Pkg(), f.Name()); selected == f {
+		return ""
 	}
-	return member{name, steps, newType(f.Type()), reason}
+	return "another field called " + f.Name() + " hides it in Go"
 }
 
 func btoi(b bool) int {

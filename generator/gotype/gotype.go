@@ -2,6 +2,7 @@
 package gotype
 
 import (
+	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -166,16 +167,25 @@ type unknownField struct {
 }
 
 func (e *unknownField) Error() string {
-	names := make([]string, len(e.members))
-	for i, m := range e.members {
-		names[i] = m.name
-	}
 	text := "there is no field " + e.path + " in " + e.message
+	var names []string
+	for _, m := range e.members {
+		if m.steps[len(m.steps)-1].Name == e.name { // the Go name of a field that JSON calls otherwise
+			return text + "; did you mean " + m.name + "?"
+		}
+		if m.reason == "" {
+			names = append(names, m.name)
+		}
+	}
 	if best := diag.Nearest(e.name, names); best != "" {
 		return text + "; did you mean " + best + "?"
 	}
-	if len(names) == 0 {
+	const most = 20
+	switch {
+	case len(names) == 0:
 		return text
+	case len(names) > most:
+		return fmt.Sprintf("%s; it has %s and %d more", text, strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return text + "; it has " + strings.Join(names, ", ")
 }

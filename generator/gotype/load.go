@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +85,9 @@ func (l *loader) load(paths []string) {
 		Overlay: l.overlay(),
 	}
 	loaded, err := packages.Load(config, paths...)
+	if _, noGo := exec.LookPath("go"); err != nil && noGo != nil {
+		err = errors.New("the go command is not in the PATH")
+	}
 	if err != nil {
 		l.failure = err
 		return
