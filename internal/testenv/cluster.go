@@ -66,7 +66,7 @@ func newCluster(ctx context.Context, major int, settings []string) (*cluster, er
 		settings = append([]string{"max_wal_size=256MB"}, settings...) // the default is 1 GB
 	}
 	c := &cluster{bin: bin}
-	if c.dir, c.lock, err = newClusterDir(parent, major); err != nil {
+	if c.dir, c.lock, err = newClusterDir(parent, fmt.Sprint("pg", major)); err != nil {
 		return nil, err
 	}
 	if err := c.fill(ctx, template, settings); err != nil {
@@ -106,19 +106,32 @@ func (c *cluster) configure(settings ...string) error {
 	return errors.Join(err, conf.Close())
 }
 
-// pickPort settles on a free port below the range that systems hand out to outgoing connections, so that nobody takes it
-// while the server is down between a stop and a start.
+// pickPort settles on a port, which nobody takes while the server is down between a stop and a start.
 func (c *cluster) pickPort() error {
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		c.port = port
-		return errors.Join(l.Close(), c.configure(fmt.Sprint("port=", port)))
+	port, err := freePorts(1)
+	if err != nil {
+		return err
 	}
-	return errors.New("no free port between 20000 and 32000 on 127.0.0.1")
+	c.port = port
+	return c.configure(fmt.Sprint("port=", port))
+}
+
+// freePorts returns the first of n free ports in a row, below the range that systems hand out to outgoing connections.
+func freePorts(n int) (int, error) {
+	for range 100 {
+		first := 20000 + rand.IntN(12000)
+		free := true
+		for port := first; port < first+n && free; port++ {
+			l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+			if free = err == nil; free {
+				_ = l.Close() // it was only to see
+			}
+		}
+		if free {
+			return first, nil
+		}
+	}
+	return 0, errors.New("no free ports between 20000 and 32000 on 127.0.0.1")
 }
 
 // startFirst starts a new cluster, on another port if somebody was faster to take the one we had found free.

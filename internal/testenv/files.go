@@ -63,9 +63,9 @@ func initTemplate(ctx context.Context, bin, parent, template string) error {
 	return nil
 }
 
-// newClusterDir makes a directory for one cluster and locks it. A lock on the parent keeps others from sweeping it before
+// newClusterDir makes a directory for one server and locks it. A lock on the parent keeps others from sweeping it before
 // it has a lock of its own.
-func newClusterDir(parent string, major int) (string, *os.File, error) {
+func newClusterDir(parent, name string) (string, *os.File, error) {
 	if err := makeServerDir(parent); err != nil {
 		return "", nil, err
 	}
@@ -75,22 +75,22 @@ func newClusterDir(parent string, major int) (string, *os.File, error) {
 	}
 	defer parentLock.Close() // read only
 	sweep(parent)
-	dir, err := tempServerDir(parent, fmt.Sprintf("pg%d-", major))
+	dir, err := tempServerDir(parent, name+"-")
 	if err != nil {
 		return "", nil, err
 	}
-	name := filepath.Join(dir, "lock")
-	if err := os.WriteFile(name, nil, 0o644); err != nil {
+	file := filepath.Join(dir, "lock")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		return "", nil, err
 	}
-	lock, err := openLocked(name, syscall.LOCK_EX)
+	lock, err := openLocked(file, syscall.LOCK_EX)
 	return dir, lock, err
 }
 
 // sweep removes clusters that nobody holds the lock of: what is left when the whole machine or container was killed.
 // It is housekeeping, so errors don't matter.
 func sweep(parent string) {
-	dirs, _ := filepath.Glob(filepath.Join(parent, "pg*"))
+	dirs, _ := filepath.Glob(filepath.Join(parent, "*-*"))
 	for _, dir := range dirs {
 		lock, err := openLocked(filepath.Join(dir, "lock"), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -78,7 +78,7 @@ func Private(tb testing.TB, major int, settings ...string) *Server {
 	return s
 }
 
-func require(tb testing.TB, start func() (*Server, error)) *Server {
+func require[S any](tb testing.TB, start func() (*S, error)) *S {
 	tb.Helper()
 	s, err := start()
 	switch {

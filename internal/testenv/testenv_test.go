@@ -178,7 +178,7 @@ func TestWrongMajor(t *testing.T) {
 func TestSweep(t *testing.T) {
 	s := Private(t, 15)
 	parent := filepath.Dir(s.cluster.dir)
-	abandoned, lock, err := newClusterDir(parent, 15)
+	abandoned, lock, err := newClusterDir(parent, "pg15")
 	if err != nil {
 		t.Fatal(err)
 	}
