@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,15 +14,22 @@ import (
 
 // readExample reads an example of a message, whose fields it may use.
 func readExample(m *Message) func(*decoder, value) (*Example, bool) {
+	var known map[string]bool
 	return func(d *decoder, v value) (*Example, bool) {
+		if known == nil {
+			known = map[string]bool{}
+			for _, f := range m.Fields {
+				known[f.Name.Value] = true
+			}
+		}
 		e := &Example{Pos: v.at}
 		v.name = "the example"
-		d.mapping(v, exampleForm(e, m))
+		d.mapping(v, exampleForm(e, m, known))
 		return e, true
 	}
 }
 
-func exampleForm(e *Example, m *Message) form {
+func exampleForm(e *Example, m *Message, known map[string]bool) form {
 	return form{
 		keys: []key{
 			sqlLine("given", &e.Given),
@@ -29,7 +37,7 @@ func exampleForm(e *Example, m *Message) form {
 				name:  "message",
 				needs: "message: {…}, with the fields of a message",
 				unset: func(diag.Position) {},
-				read:  func(d *decoder, v value) { e.MessagePos = v.at; e.Message = d.exampleMessage(v, m) },
+				read:  func(d *decoder, v value) { e.MessagePos = v.at; e.Message = d.exampleMessage(v, m, known) },
 			},
 			sqlLine("query", &e.Query),
 			{
@@ -46,26 +54,30 @@ func exampleForm(e *Example, m *Message) form {
 }
 
 // exampleMessage reads the message of an example. The fields of a go_type are not known here.
-func (d *decoder) exampleMessage(v value, m *Message) map[string]any {
+func (d *decoder) exampleMessage(v value, m *Message, known map[string]bool) map[string]any {
 	entries, ok := d.entries(v, "a mapping of fields to values")
 	if !ok {
 		return nil
 	}
-	known := make([]string, len(m.Fields))
-	for i, f := range m.Fields {
-		known[i] = f.Name.Value
-	}
 	message := map[string]any{}
 	for _, e := range entries {
-		if len(known) > 0 && !contains(known, e.name) {
-			d.Errorf(e.at, "unknown-key", "unknown field %s in the example's message: %s", quoteShort(e.name), suggestField(e.name, known, m))
+		if len(known) > 0 && !known[e.name] {
+			d.Errorf(e.at, "unknown-key", "unknown field %s in the example's message: %s", quoteShort(e.name), suggestField(e.name, m))
 		}
 		message[e.name] = d.plain(e)
 	}
 	return message
 }
 
-func suggestField(name string, known []string, m *Message) string {
+func suggestField(name string, m *Message) string {
+	const most = 100 // beyond, a list is no help, and would be made for every field
+	if len(m.Fields) > most {
+		return fmt.Sprintf("%s has %d other fields", m.Key.Value, len(m.Fields))
+	}
+	known := make([]string, len(m.Fields))
+	for i, f := range m.Fields {
+		known[i] = f.Name.Value
+	}
 	if best := diag.Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}

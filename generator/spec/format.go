@@ -50,7 +50,7 @@ func newInbox(pos diag.Position) (*Inbox, form) {
 			optional("detect_reuse", &in.DetectReuse, "content", oneOf("content", "off")),
 			nested("partition", &in.Partition, newPartition),
 		},
-		check: func(d *decoder, m written) {
+		check: func(d *decoder, _ written) {
 			if p := in.Partition; p != nil && p.By.Value == "message_id" && in.MessageID.Value != "uuid" {
 				d.Errorf(p.By.Pos, "partition", "by: message_id needs UUIDv7 ids: write message_id: uuid in inbox, or partition by event_time or processed_at")
 			}

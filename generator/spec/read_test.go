@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
@@ -78,6 +79,7 @@ func lines(ds []diag.Diagnostic) string {
 // checkPositions checks that every diagnostic points into its file.
 func checkPositions(t *testing.T, fsys fstest.MapFS, ds []diag.Diagnostic) {
 	t.Helper()
+	lengths := map[string][]int{} // of the lines of each file
 	for _, d := range ds {
 		if d.Pos.Line == 0 && d.Pos.Column == 0 && d.Rule == "file" {
 			continue // the file as a whole
@@ -87,13 +89,17 @@ func checkPositions(t *testing.T, fsys fstest.MapFS, ds []diag.Diagnostic) {
 			t.Errorf("%s: no such file", d)
 			continue
 		}
-		lines := bytes.Split(f.Data, []byte("\n"))
+		if lengths[d.Pos.File] == nil {
+			for _, line := range bytes.Split(f.Data, []byte("\n")) {
+				lengths[d.Pos.File] = append(lengths[d.Pos.File], utf8.RuneCount(line))
+			}
+		}
+		lines := lengths[d.Pos.File]
 		if d.Pos.Line < 1 || d.Pos.Line > len(lines) {
 			t.Errorf("%s: the file has %d lines", d, len(lines))
 			continue
 		}
-		length := len([]rune(string(lines[d.Pos.Line-1])))
-		if d.Pos.Column < 1 || d.Pos.Column > length+1 {
+		if length := lines[d.Pos.Line-1]; d.Pos.Column < 1 || d.Pos.Column > length+1 {
 			t.Errorf("%s: the line has %d characters", d, length)
 		}
 	}
