@@ -58,13 +58,10 @@ func useOf(t types.Type) Use {
 		return useOf(u.Elem())
 	case *types.Slice:
 		use := useOfList(u.Elem())
-		if _, named := t.(*types.Named); !named || use != AsIs || isByte(u.Elem()) {
-			return use
+		if _, named := t.(*types.Named); named && use == AsIs && !isByte(u.Elem()) {
+			return AsList
 		}
-		if !nameable(u.Elem()) {
-			return Unusable
-		}
-		return AsList
+		return use
 	case *types.Array:
 		switch {
 		case !isByte(u.Elem()):
@@ -86,6 +83,9 @@ func useOfList(elem types.Type) Use {
 	if isList(elem) && !isBytes(elem) {
 		return AsJSON
 	}
+	if p, ok := elem.(*types.Pointer); ok && useOf(elem) == AsIs && !sentByPointer(types.Unalias(p.Elem())) {
+		return Unusable
+	}
 	named, isNamedType := elem.(*types.Named)
 	basic, isBasic := elem.Underlying().(*types.Basic)
 	switch use := useOf(elem); {
@@ -102,13 +102,11 @@ func useOfList(elem types.Type) Use {
 	}
 }
 
-// nameable reports whether generated code can write the type.
-func nameable(t types.Type) bool {
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	n, ok := types.Unalias(t).(*types.Named)
-	return !ok || n.Obj().Exported() && n.TypeArgs().Len() == 0
+// sentByPointer reports whether pgx can send a list of pointers to t in each of its modes. Of types with a name that is so
+// for the few that it knows.
+func sentByPointer(t types.Type) bool {
+	_, named := t.(*types.Named)
+	return !named || isNamed(t, "time", "Time") || isNamed(t, "encoding/json", "RawMessage") || isNamed(t, "github.com/jackc/pgx/v5/pgtype", "UUID")
 }
 
 // isList reports whether t, or what it points to, is a slice.

@@ -2,6 +2,7 @@ package gotype
 
 import (
 	"fmt"
+	"go/types"
 	"strings"
 
 	"github.com/inboxgen/inboxgen/generator/diag"
@@ -75,6 +76,10 @@ func listUse(elem *Type) Use {
 		return useOfList(elem.goType)
 	case elem.Kind == Named && elem.Name == "Number":
 		return AsStrings
+	case elem.Kind == Pointer && elem.Elem.goType != nil:
+		return useOfList(types.NewPointer(elem.Elem.goType))
+	case elem.Kind == Pointer && elem.Elem.Name == "Number":
+		return Unusable // pgx sends no list of pointers to a type that it doesn't know
 	case elem.Kind == Slice && elem.Elem.Name != "byte", elem.Kind == Named && elem.Name == "RawMessage":
 		return AsJSON
 	default:

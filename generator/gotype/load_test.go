@@ -455,8 +455,9 @@ type Paid struct {
 	Kind      *Kind
 	Texts     Texts
 	Valuers   Valuers
-	Unnameable Unnameable
-	Generics  Generics
+	Pointers  []*int64
+	Times     Times
+	KindPointers []*Kind
 	Double    **string
 	Complex   complex128
 	Missing   Nowhere
@@ -538,11 +539,7 @@ func (Valuer) Value() (driver.Value, error) { return nil, nil }
 
 type Valuers []*Valuer
 
-type Unnameable []*valuer
-
-type valuer struct{ Valuer }
-
-type Generics []*sql.Null[int64]
+type Times []*time.Time
 
 // Proto is as protobuf generates it.
 type Proto struct {
@@ -566,8 +563,8 @@ func (x *Proto) ProtoReflect() any { return nil }
 		omitted: .Omitted* *string, as is, id
 		Unnamed: .Unnamed bool, as is
 		quoted: .Quoted int64, as is, id by FormatInt
-		Skipped: there is no field Skipped in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
-		-: there is no field - in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
+		Skipped: there is no field Skipped in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
+		-: there is no field - in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
 		Other: .Other string, as is, id
 		Größe: .Größe uint8, as is, id by FormatUint
 		hidden: the field hidden can't be used: it is not exported, so decoding leaves it empty
@@ -579,13 +576,13 @@ func (x *Proto) ProtoReflect() any { return nil }
 		hidden_in_go: the field hidden_in_go can't be used: another field called Renamed hides it in Go
 		Twice: .Base2.Twice string, as is, id
 		Unreachable: the field Unreachable can't be used: it is in pointed, which is embedded by a pointer and not exported, so decoding can't fill it
-		InTwin: there is no field InTwin in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
+		InTwin: there is no field InTwin in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
 		Own: .Own string, as is, id
-		Inner: there is no field Inner in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
+		Inner: there is no field Inner in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
 		tagged.Inner: .Tagged.Inner string, as is, id
-		Shared: there is no field Shared in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
+		Shared: there is no field Shared in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
 		Preferred: .Right.Preferred2 string, as is, id
-		Ambiguous: there is no field Ambiguous in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 23 more
+		Ambiguous: there is no field Ambiguous in Paid; it has Plain, amount, omitted, Unnamed, quoted, Other, Größe, tagged, Named, Node, Next, Alias, Time, Sent, UUID, Raw, Null, Generic, Struct, Map and 24 more
 		Named: .Named events.Named, as is, id by string()
 		Node.Value: .Node.Value int64, as is, id by FormatInt
 		Node.Next.Next.Next.Value: .Node.Next*.Next*.Next*.Value int64, as is, id by FormatInt
@@ -616,9 +613,10 @@ func (x *Proto) ProtoReflect() any { return nil }
 		Kinds: .Kinds []events.Kind, strings
 		Kind: .Kind* *events.Kind, as is, id by string()
 		Texts: .Texts events.Texts, list
-		Valuers: .Valuers events.Valuers, list
-		Unnameable: the field Unnameable can't be used: it is events.Unnameable, which is no value for SQL
-		Generics: the field Generics can't be used: it is events.Generics, which is no value for SQL
+		Valuers: the field Valuers can't be used: it is events.Valuers, which is no value for SQL
+		Pointers: .Pointers []*int64, as is
+		Times: .Times events.Times, list
+		KindPointers: the field KindPointers can't be used: it is []*events.Kind, which is no value for SQL
 		Double: the field Double can't be used: it is **string, which is no value for SQL
 		Complex: the field Complex can't be used: it is complex128, which is no value for SQL
 		Missing: the field Missing can't be used: its type does not compile`)
@@ -641,7 +639,7 @@ func TestSpelledTypes(t *testing.T) {
 	l := load(t, root, inlined("Paid", `a: string, b: bool, c: int, d: int16, e: int32, f: int64, g: float32, h: float64, i: bytes, j: time,
         k: uuid, l: decimal, m: json, n: time.Time, o: json.RawMessage, p: json.Number, q: "[]byte", r: "[]string",
         s: "[]decimal", t: "[]json", u: "[]uuid", v: "[]time", w: "*string", x: "*[]uuid", y: "[]*string", z: "[][]int64", za: "[]bytes",
-        zb: "*uuid", zc: "*int64"`))
+        zb: "*uuid", zc: "*int64", zd: "[]*decimal", ze: "[]*json", zf: "[]*uuid", zg: "*[]*time"`))
 	l.reports(t, root)
 	l.has(t, "Paid", `
 		a: .A string, as is, id
@@ -672,7 +670,11 @@ func TestSpelledTypes(t *testing.T) {
 		z: .Z [][]int64, JSON
 		za: .Za [][]byte, as is
 		zb: .Zb* *pgtype.UUID, as is, id by String
-		zc: .Zc* *int64, as is, id by FormatInt`)
+		zc: .Zc* *int64, as is, id by FormatInt
+		zd: the field zd can't be used: it is []*json.Number, which is no value for SQL
+		ze: .Ze []*json.RawMessage, as is
+		zf: .Zf []*pgtype.UUID, as is
+		zg: .Zg* *[]*time.Time, as is`)
 	other := load(t, root, inlined("Same", "a: string, b: '*int64'")+inlined("Again", "a: string, b: '*int64'")+
 		inlined("OtherType", "a: string, b: int64")+inlined("OtherName", "A: string, b: '*int64'")+inlined("Fewer", "a: string")).messages
 	for name, same := range map[string]bool{"Again": true, "OtherType": false, "OtherName": false, "Fewer": false} {

@@ -28,8 +28,8 @@ type OwnLabels []string
 // OwnID is a string with a name.
 type OwnID string
 
-// OwnMarks is a list with a name, whose elements may be missing.
-type OwnMarks []*OwnMark
+// OwnMarks is a list with a name.
+type OwnMarks []OwnMark
 
 // OwnMark knows its form in SQL.
 type OwnMark struct{ Text string }

@@ -35,7 +35,6 @@ import (
 	timepkg "github.com/inboxgen/inboxgen/e2e/cases/imports/time"
 	txpkg "github.com/inboxgen/inboxgen/e2e/cases/imports/tx"
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 )
 
 // Packages applies the messages of the consumer "packages", each exactly once. Its methods may be called from
@@ -2095,12 +2094,12 @@ func packagesOwn(m Own) delivery {
 	return delivery{
 		message:     "Own",
 		id:          m.EventID,
-		fingerprint: contentFingerprint("Own", "marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", []*OwnMark(m.Marks), fieldEmbeddedPaymentAmount, fieldTags),
+		fingerprint: contentFingerprint("Own", "marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", textList(m.Marks), fieldEmbeddedPaymentAmount, fieldTags),
 		guarded:     packagesOwnGuardedSQL,
 		effects: []statement{
 			{
 				sql:    packagesOwnSQL,
-				args:   []any{m.EventID, fieldEmbeddedPaymentAmount, fieldTags, []*OwnMark(m.Marks)},
+				args:   []any{m.EventID, fieldEmbeddedPaymentAmount, fieldTags, textList(m.Marks)},
 				expect: someRows,
 			},
 		},
@@ -2165,19 +2164,19 @@ func packagesLists(m lists.Message) delivery {
 	return delivery{
 		message:     "Lists",
 		id:          string(m.EventID),
-		fingerprint: contentFingerprint("Lists", "größe int64, names *lists.Names, prices lists.Prices, times lists.Times", m.Größe, fieldNames, []*decimal.Decimal(m.Prices), []time.Time(m.Times)),
+		fingerprint: contentFingerprint("Lists", "größe int64, moments lists.Moments, names *lists.Names, times lists.Times", m.Größe, []*time.Time(m.Moments), fieldNames, []time.Time(m.Times)),
 		guarded:     packagesListsGuardedSQL,
 		effects: []statement{
 			{
 				sql:    packagesListsSQL,
-				args:   []any{m.EventID, m.Größe, fieldNames, []time.Time(m.Times), []*decimal.Decimal(m.Prices)},
+				args:   []any{m.EventID, m.Größe, fieldNames, []time.Time(m.Times), []*time.Time(m.Moments)},
 				expect: someRows,
 			},
 		},
 	}
 }
 
-const packagesListsSQL = `INSERT INTO kept (id, amount, tags, times, prices)
+const packagesListsSQL = `INSERT INTO kept (id, amount, tags, times, moments)
 VALUES ($1, $2, $3, $4, $5)`
 
 // packagesListsGuardedSQL is the same behind its marker, in one statement.
@@ -2187,7 +2186,7 @@ const packagesListsGuardedSQL = `WITH inboxgen_marker AS (
   ON CONFLICT (consumer_name, message_id) DO NOTHING
   RETURNING 1
 ), inboxgen_effect AS (
-INSERT INTO kept (id, amount, tags, times, prices)
+INSERT INTO kept (id, amount, tags, times, moments)
 SELECT $4, $5, $6, $7, $8 FROM inboxgen_marker
 RETURNING 1
 )
@@ -2306,7 +2305,7 @@ func decodePackagesOwnTypes(d Delivery) (delivery, error) {
 func packagesOwnTypes(m OwnTypes) delivery {
 	var fieldMarks any
 	if m.Marks != nil {
-		fieldMarks = []*OwnMark(*m.Marks)
+		fieldMarks = textList(*m.Marks)
 	}
 	return delivery{
 		message:     "OwnTypes",

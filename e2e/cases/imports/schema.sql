@@ -1,1 +1,1 @@
-CREATE TABLE kept (id text PRIMARY KEY, amount bigint, tags text[], times timestamptz[], prices numeric[]);
+CREATE TABLE kept (id text PRIMARY KEY, amount bigint, tags text[], times timestamptz[], moments timestamptz[]);
