@@ -71,6 +71,7 @@ func importPaths(s *spec.Spec) []string {
 type loader struct {
 	options  Options
 	packages map[string]*packages.Package
+	around   []string // the packages of the module that the spec is in, once they are needed
 	failure  error
 	diags    diag.List
 }
@@ -121,7 +122,7 @@ func (l *loader) find(path, name string) (*types.Named, error) {
 	}
 	p := l.packages[path]
 	if p == nil || p.Types == nil || len(p.Syntax) == 0 {
-		return nil, fmt.Errorf("there is no package %s%s", path, packageError(p))
+		return nil, l.notAPackage(path, p)
 	}
 	obj := p.Types.Scope().Lookup(name)
 	typeName, ok := obj.(*types.TypeName)
@@ -136,10 +137,58 @@ func (l *loader) find(path, name string) (*types.Named, error) {
 		return nil, fmt.Errorf("%s.%s is generic; declare a type for the instance you need and name that", p.Name, name)
 	case !typeName.Exported() && !l.isOutput(p):
 		return nil, fmt.Errorf("%s.%s is not exported", p.Name, name)
+	case !l.mayImport(p):
+		return nil, fmt.Errorf("%s is internal to another part of the code, so the output can't import it; move %s to a package outside internal", path, name)
 	case p.Name == "main" && !l.isOutput(p):
 		return nil, fmt.Errorf("%s is a program, which can't be imported; move %s to a package of its own", path, name)
 	}
 	return t, nil
+}
+
+// mayImport reports whether the output is where an internal package may be imported. Others may be anywhere.
+func (l *loader) mayImport(p *packages.Package) bool {
+	elements := strings.Split(p.PkgPath, "/")
+	last := len(elements) - 1
+	for last >= 0 && elements[last] != "internal" {
+		last--
+	}
+	if last < 0 || len(p.GoFiles) == 0 {
+		return true
+	}
+	parent := filepath.Dir(p.GoFiles[0])
+	for range len(elements) - last {
+		parent = filepath.Dir(parent)
+	}
+	for dir := l.outputDir(); ; dir = filepath.Dir(dir) {
+		if sameDir(dir, parent) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// notAPackage says what there is instead of a package that has no types.
+func (l *loader) notAPackage(path string, p *packages.Package) error {
+	if l.around == nil {
+		found, err := packages.Load(&packages.Config{Mode: packages.NeedName, Dir: l.options.Root}, "./...")
+		if err != nil {
+			found = nil // then there is nothing to suggest
+		}
+		l.around = []string{}
+		for _, p := range found {
+			l.around = append(l.around, p.PkgPath)
+		}
+	}
+	switch meant := diag.Nearest(path, l.around); meant {
+	case "":
+		return fmt.Errorf("there is no package %s%s", path, packageError(p))
+	case path:
+		return fmt.Errorf("the package %s has no code outside its tests", path)
+	default:
+		return fmt.Errorf("there is no package %s; did you mean %s?", path, meant)
+	}
 }
 
 // packageError returns what the go command says about a package, on one line.

@@ -318,6 +318,14 @@ package main
 type Job struct{ ID string }
 
 func main() {}
+-- billing/internal/deep/invoice/invoice.go --
+package invoice
+
+type Sent struct{ ID string }
+-- internal/own/own.go --
+package own
+
+type Sent struct{ ID string }
 -- internal/empty/README --
 nothing
 -- tests/only_test.go --
@@ -342,14 +350,16 @@ type T struct{ A int }
 		message("Basic", "example.com/shop/events.Number")+
 		message("Interface", "example.com/shop/events.Event")+
 		message("Program", "example.com/shop/cmd/tool.Job")+
+		message("Internal", "example.com/shop/billing/internal/deep/invoice.Sent")+
+		message("InternalToo", "example.com/shop/internal/own.Sent")+
 		inlined("Fields", `a: strng, b: "[]itn", c: "**string", d: example.com/shop/events.Nubmer, e: example.com/shop/events.hidden, f: uint, g: "map[string]int"`)+
 		inlined("Names", `order_id: string, orderId: string, __: string, _1: string, OrderID: string`))
 	l.reports(t, root,
-		`inboxgen.yaml:7:28: error: there is no package example.com/shop/event: no required module provides package example.com/shop/event; to add it: go get example.com/shop/event [go-type]`,
+		`inboxgen.yaml:7:28: error: there is no package example.com/shop/event; did you mean example.com/shop/events? [go-type]`,
 		`inboxgen.yaml:8:27: error: there is no package example.com/elsewhere/events: no required module provides package example.com/elsewhere/events; to add it: go get example.com/elsewhere/events [go-type]`,
 		`inboxgen.yaml:9:24: error: there is no package evnets: package evnets is not in std (GOROOT/src/evnets) [go-type]`,
 		`inboxgen.yaml:10:26: error: there is no package example.com/shop/internal/empty: no required module provides package example.com/shop/internal/empty; to add it: go get example.com/shop/internal/empty [go-type]`,
-		`inboxgen.yaml:11:28: error: there is no package example.com/shop/tests [go-type]`,
+		`inboxgen.yaml:11:28: error: the package example.com/shop/tests has no code outside its tests [go-type]`,
 		`inboxgen.yaml:12:25: error: there is no type OrderPayed in example.com/shop/events; did you mean OrderPaid? [go-type]`,
 		`inboxgen.yaml:13:30: error: there is no type Shipment in example.com/shop/events [go-type]`,
 		`inboxgen.yaml:14:27: error: events.Func is not a type [go-type]`,
@@ -361,17 +371,18 @@ type T struct{ A int }
 		`inboxgen.yaml:21:24: error: example.com/shop/events.Number is not a struct; its fields are the effects' parameters [go-type]`,
 		`inboxgen.yaml:22:28: error: example.com/shop/events.Event is not a struct; its fields are the effects' parameters [go-type]`,
 		`inboxgen.yaml:23:26: error: example.com/shop/cmd/tool is a program, which can't be imported; move Job to a package of its own [go-type]`,
-		`inboxgen.yaml:24:28: error: there is no type strng; did you mean string? [unknown-type]`,
-		`inboxgen.yaml:24:38: error: there is no type itn; did you mean int? [unknown-type]`,
-		`inboxgen.yaml:24:50: error: **string is a pointer to a pointer; one * says that the field may be missing [unknown-type]`,
-		`inboxgen.yaml:24:65: error: there is no type Nubmer in example.com/shop/events; did you mean Number? [unknown-type]`,
-		`inboxgen.yaml:24:100: error: events.hidden is not exported [unknown-type]`,
-		`inboxgen.yaml:24:135: error: there is no type uint; did you mean int? [unknown-type]`,
-		`inboxgen.yaml:24:144: error: there is no type map[string]int; write one of string, bool, int, int16, int32, int64, float32, float64, bytes, time, uuid, decimal, json, with * before it where it may be missing or [] for a list, or import/path.Name [unknown-type]`,
-		`inboxgen.yaml:25:42: error: the fields order_id (inboxgen.yaml:25:24) and orderId would both be the Go field OrderID; rename one of them [go-name]`,
-		`inboxgen.yaml:25:59: error: "__" has no letter to make a Go name of [go-name]`,
-		`inboxgen.yaml:25:71: error: "_1" gives no exported Go name; begin it with a letter that has a capital form [go-name]`,
-		`inboxgen.yaml:25:83: error: the fields order_id (inboxgen.yaml:25:24) and OrderID would both be the Go field OrderID; rename one of them [go-name]`,
+		`inboxgen.yaml:24:27: error: example.com/shop/billing/internal/deep/invoice is internal to another part of the code, so the output can't import it; move Sent to a package outside internal [go-type]`,
+		`inboxgen.yaml:26:28: error: there is no type strng; did you mean string? [unknown-type]`,
+		`inboxgen.yaml:26:38: error: there is no type itn; did you mean int? [unknown-type]`,
+		`inboxgen.yaml:26:50: error: **string is a pointer to a pointer; one * says that the field may be missing [unknown-type]`,
+		`inboxgen.yaml:26:65: error: there is no type Nubmer in example.com/shop/events; did you mean Number? [unknown-type]`,
+		`inboxgen.yaml:26:100: error: events.hidden is not exported [unknown-type]`,
+		`inboxgen.yaml:26:135: error: there is no type uint; did you mean int? [unknown-type]`,
+		`inboxgen.yaml:26:144: error: there is no type map[string]int; write one of string, bool, int, int16, int32, int64, float32, float64, bytes, time, uuid, decimal, json, with * before it where it may be missing or [] for a list, or import/path.Name [unknown-type]`,
+		`inboxgen.yaml:27:42: error: the fields order_id (inboxgen.yaml:27:24) and orderId would both be the Go field OrderID; rename one of them [go-name]`,
+		`inboxgen.yaml:27:59: error: "__" has no letter to make a Go name of [go-name]`,
+		`inboxgen.yaml:27:71: error: "_1" gives no exported Go name; begin it with a letter that has a capital form [go-name]`,
+		`inboxgen.yaml:27:83: error: the fields order_id (inboxgen.yaml:27:24) and OrderID would both be the Go field OrderID; rename one of them [go-name]`,
 	)
 	l.has(t, "Alias", "Amount: .Amount int64, as is, id by FormatInt")
 }
