@@ -3,8 +3,12 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"go/ast"
 	"go/build"
+	"go/parser"
+	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,4 +167,71 @@ func TestImports(t *testing.T) {
 		deliver("Inline", `{"event_id": "inline", "pgx": ["1"], "context": ["2"], "foo": ["3"], "other_foo": null, "own": ["4"]}`)
 		holds(t, pool, true, "SELECT tags = '{1,2,3,4}' FROM kept WHERE id = 'inline'")
 	})
+}
+
+// TestLocals checks that no package of the user's is imported under the name of a variable, or of a package, that the
+// functions which are generated per consumer use.
+func TestLocals(t *testing.T) {
+	t.Parallel()
+	specs, err := filepath.Glob("cases/*/inboxgen.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, spec := range specs {
+		dir := filepath.Dir(spec)
+		text, err := os.ReadFile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := generate(t, dir).Model
+		for _, c := range model.Consumers {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, c.FileName), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := locals(file)
+			for _, i := range file.Imports {
+				importPath := strings.Trim(i.Path.Value, `"`)
+				switch {
+				case strings.Contains(string(text), importPath+"."): // the user's
+				case i.Name != nil:
+					names[i.Name.Name] = true
+				default:
+					names[path.Base(strings.TrimSuffix(importPath, "/v5"))] = true
+				}
+			}
+			for name := range names {
+				if !model.Reserved[name] && !strings.HasPrefix(name, "field") {
+					t.Errorf("%s uses the name %s, which an import may have", file.Name.Name, name)
+				}
+			}
+		}
+	}
+}
+
+// locals returns the names that the functions of a file declare.
+func locals(file *ast.File) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.StructType:
+			return false
+		case *ast.Field:
+			for _, name := range n.Names {
+				out[name.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				out[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				if name, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					out[name.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	return out
 }
