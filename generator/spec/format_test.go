@@ -80,18 +80,24 @@ func values(list []At[string]) []string {
 	return out
 }
 
-// TestUnsupported lists what is left to do of the format. A feature that arrives is run with -update.
+// TestUnsupported compares what is said of the features that are still missing. One that arrives takes away its line.
 func TestUnsupported(t *testing.T) {
-	const file = "testdata/unsupported.want"
-	got := lines(Unsupported(readFull(t)))
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+	const known = `inboxgen.yaml:12:3: error: inbox.partition: not supported yet [not-supported]
+inboxgen.yaml:21:12: error: jobs: pg_cron: not supported yet [not-supported]
+inboxgen.yaml:21:21: error: jobs: kubernetes: not supported yet [not-supported]
+inboxgen.yaml:22:10: error: metrics: otel: not supported yet [not-supported]
+inboxgen.yaml:23:8: error: tests: true: not supported yet [not-supported]
+inboxgen.yaml:28:7: error: source.kafka: not supported yet [not-supported]
+inboxgen.yaml:47:17: error: effects of the kind go: not supported yet [not-supported]
+inboxgen.yaml:48:13: error: effects of the kind outbox: not supported yet [not-supported]
+inboxgen.yaml:57:17: error: dedupe: versioned: not supported yet [not-supported]
+inboxgen.yaml:63:7: error: source.rabbitmq: not supported yet [not-supported]
+inboxgen.yaml:68:17: error: dedupe: downstream: not supported yet [not-supported]
+`
+	for _, d := range Unsupported(readFull(t)) {
+		if !strings.Contains(known, d.String()+"\n") {
+			t.Errorf("%s", d)
 		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("got:\n%s\nwant:\n%s%v", got, want, err)
 	}
 }
 
