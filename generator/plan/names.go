@@ -15,8 +15,12 @@ import (
 
 // supportNames lists the package-level names of the support code, which stands beside what a spec declares.
 var supportNames = sync.OnceValue(func() []string {
+	return append(namesIn(templates.Runtime, "runtime/*.go"), namesIn(templates.Brokers, "brokers/*.go")...)
+})
+
+func namesIn(fsys fs.FS, pattern string) []string {
 	var out []string
-	files, err := fs.Glob(templates.Runtime, "runtime/*.go")
+	files, err := fs.Glob(fsys, pattern)
 	if err != nil {
 		panic(err) // only a malformed pattern
 	}
@@ -24,7 +28,7 @@ var supportNames = sync.OnceValue(func() []string {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := fs.ReadFile(templates.Runtime, name)
+		text, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			panic(err) // the file is embedded
 		}
@@ -37,7 +41,7 @@ var supportNames = sync.OnceValue(func() []string {
 		}
 	}
 	return out
-})
+}
 
 func declaredNames(d ast.Decl) []string {
 	var out []string
@@ -62,11 +66,11 @@ func declaredNames(d ast.Decl) []string {
 }
 
 // localNames are the variables that generated functions declare.
-var localNames = []string{"batch", "c", "ctx", "d", "db", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
+var localNames = []string{"batch", "c", "client", "ctx", "d", "db", "dial", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
 
 // reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
 func (b *builder) reserved() map[string]bool {
-	out := map[string]bool{"context": true, "fmt": true, "json": true, "pgtype": true, "pgx": true, "proto": true, "strconv": true, "time": true}
+	out := map[string]bool{"context": true, "fmt": true, "json": true, "kgo": true, "pgtype": true, "pgx": true, "proto": true, "strconv": true, "time": true}
 	for _, name := range types.Universe.Names() {
 		out[name] = true
 	}

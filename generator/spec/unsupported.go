@@ -25,12 +25,6 @@ func Unsupported(s *Spec) []diag.Diagnostic {
 }
 
 func (u *unsupported) consumer(c *Consumer) {
-	if c.Source != nil && c.Source.Kafka != nil {
-		u.add(c.Source.Kafka.Pos, "source.kafka")
-	}
-	if c.Source != nil && c.Source.RabbitMQ != nil {
-		u.add(c.Source.RabbitMQ.Pos, "source.rabbitmq")
-	}
 	for _, m := range c.Messages {
 		u.allBut(m.Dedupe, "dedupe", "inbox")
 		for _, e := range m.Effects {

@@ -40,6 +40,8 @@ WHERE ctid = ANY (ARRAY(
   ))
   AND consumer_name = $1::text AND processed_at < now() - make_interval(secs => $2::double precision)`
 
+func defaultMeter() meter { return noMeter{} }
+
 var windows = []window{{"accounting", 8 * 24 * time.Hour}}
 
 // Consumer stands in for a generated consumer: it uses all that generated code does.

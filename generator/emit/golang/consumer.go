@@ -8,6 +8,7 @@ import (
 	"github.com/inboxgen/inboxgen/generator/gotype"
 	"github.com/inboxgen/inboxgen/generator/pgsql"
 	"github.com/inboxgen/inboxgen/generator/plan"
+	"github.com/inboxgen/inboxgen/generator/spec"
 )
 
 const (
@@ -15,6 +16,7 @@ const (
 	pgtypePath = "github.com/jackc/pgx/v5/pgtype"
 	jsonPath   = "encoding/json"
 	protoPath  = "google.golang.org/protobuf/proto"
+	kgoPath    = "github.com/twmb/franz-go/pkg/kgo"
 )
 
 // consumer prints one consumer: its type, the dispatcher, and per message the methods, the decoder and the SQL.
@@ -22,6 +24,7 @@ func (e *emitter) consumer(c *plan.Consumer) *printer {
 	p := e.newPrinter()
 	consumerType(p, c)
 	dispatcher(p, c)
+	source(p, c)
 	for _, m := range c.Messages {
 		handlers(p, c, m)
 		messageDecoder(p, m)
@@ -65,6 +68,53 @@ func dispatcher(p *printer, c *plan.Consumer) {
 		p.P("\t}")
 	}
 	p.P("}")
+}
+
+// source prints the methods that read from the consumer's broker.
+func source(p *printer, c *plan.Consumer) {
+	if c.Spec.Source == nil {
+		return
+	}
+	p.support("consume", "Consuming")
+	if kafka := c.Spec.Source.Kafka; kafka != nil {
+		kafkaMethods(p, c, kafka)
+	}
+	if rabbitmq := c.Spec.Source.RabbitMQ; rabbitmq != nil {
+		rabbitmqMethods(p, c, rabbitmq)
+	}
+}
+
+func kafkaMethods(p *printer, c *plan.Consumer, kafka *spec.Kafka) {
+	topics := make([]string, len(kafka.Topics))
+	for i, t := range kafka.Topics {
+		topics[i] = strconv.Quote(t.Value)
+	}
+	p.comment("KafkaClientOptions are what the client for ConsumeKafka must be made with, beside where its brokers are and how to log in.")
+	p.P("func (c *", c.GoName, ") KafkaClientOptions() []", p.qualified(kgoPath, "Opt"), " {")
+	p.P("\treturn kafkaClientOptions(", strconv.Quote(kafka.Group.Value), ", []string{", strings.Join(topics, ", "), "})")
+	p.P("}")
+	p.comment("ConsumeKafka applies the messages of "+names(kafka.Topics)+" until ctx is done, and then returns nil. Offsets are committed\n"+
+		"behind the database. An error means that a message must not be passed over; it was not acknowledged.")
+	p.P("func (c *", c.GoName, ") ConsumeKafka(ctx ", p.qualified("context", "Context"), ", client *", p.qualified(kgoPath, "Client"), ", options ", p.support("kafka", "KafkaOptions"), ") error {")
+	p.P("\treturn c.inbox.consumeKafka(ctx, client, ", strconv.Quote(kafka.DeadLetter.Value), ", ", c.DecodeFunc(), ", options)")
+	p.P("}")
+}
+
+func rabbitmqMethods(p *printer, c *plan.Consumer, rabbitmq *spec.RabbitMQ) {
+	queue := strconv.Quote(rabbitmq.Queue.Value)
+	p.comment("ConsumeRabbitMQ applies the messages of the queue " + rabbitmq.Queue.Value + " until ctx is done, and then returns nil. They are\n" +
+		"acknowledged behind the database. An error means that a message must not be passed over; it was not acknowledged.")
+	p.P("func (c *", c.GoName, ") ConsumeRabbitMQ(ctx ", p.qualified("context", "Context"), ", dial ", p.support("rabbitmq", "DialRabbitMQ"), ", options RabbitMQOptions) error {")
+	p.P("\treturn c.inbox.consumeRabbitMQ(ctx, dial, ", queue, ", ", strconv.Itoa(rabbitmq.Prefetch.Value), ", ", c.DecodeFunc(), ", options)")
+	p.P("}")
+}
+
+func names(list []spec.At[string]) string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.Value
+	}
+	return strings.Join(out, ", ")
 }
 
 func wireType(p *printer, c *plan.Consumer) string {

@@ -4,6 +4,7 @@ package golang
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -32,11 +33,12 @@ func Files(m *plan.Model, source string) ([]emit.File, error) {
 		group.Go(func() { printers[i] = e.consumer(c) })
 	}
 	group.Wait()
-	files := []emit.File{{Path: "inbox_settings.gen.go", Text: e.source(e.settings())}}
+	settings := e.settings()
+	files := []emit.File{{Path: "inbox_settings.gen.go", Text: e.source(settings)}}
 	if len(m.Structs) > 0 {
 		files = append(files, emit.File{Path: "inbox_messages.gen.go", Text: e.source(e.messages())})
 	}
-	support := slices.Clone(always)
+	support := slices.AppendSeq(slices.Clone(always), maps.Keys(settings.needs))
 	for i, p := range printers {
 		files = append(files, emit.File{Path: m.Consumers[i].FileName, Text: e.source(p)})
 		support = slices.AppendSeq(support, maps.Keys(p.needs))
@@ -63,14 +65,18 @@ var always = []string{"batch.go", "decode.go", "errors.go", "inbox.go", "retenti
 
 // support returns a file of the support code, which is copied with its package clause changed.
 func (e *emitter) support(base string) (emit.File, error) {
-	name := path.Join("runtime", base)
-	text, err := fs.ReadFile(templates.Runtime, name)
+	text, err := templates.Runtime.ReadFile(path.Join("runtime", base))
+	clause := "package runtime\n"
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = templates.Brokers.ReadFile(path.Join("brokers", base))
+		clause = "//go:build ignore\n\npackage brokers\n"
+	}
 	if err != nil {
 		return emit.File{}, err
 	}
-	body, ok := bytes.CutPrefix(text, []byte("package runtime\n"))
+	body, ok := bytes.CutPrefix(text, []byte(clause))
 	if !ok {
-		return emit.File{}, fmt.Errorf("%s does not begin with its package clause", name)
+		return emit.File{}, fmt.Errorf("%s does not begin with its package clause", base)
 	}
 	return emit.File{
 		Path: supportFileName(base),

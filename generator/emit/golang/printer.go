@@ -101,6 +101,7 @@ var ourPackages = map[string]string{
 	pgtypePath: "pgtype",
 	jsonPath:   "json",
 	protoPath:  "proto",
+	kgoPath:    "kgo",
 }
 
 // source returns the whole file of p, its imports grouped as goimports and gofumpt leave them: the standard library first.

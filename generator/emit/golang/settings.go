@@ -28,6 +28,8 @@ func (e *emitter) settings() *printer {
 	p.P("const batchSeenSQL = ", rawString(inbox.BatchSeenSQL()))
 	p.comment("purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock.")
 	p.P("const purgeSQL = ", rawString(inbox.PurgeSQL()))
+	p.P()
+	p.P("func defaultMeter() meter { return ", meterOf(p, e.model.Spec.Metrics.Value), " }")
 	p.comment("windows has how long each consumer's markers are kept.")
 	p.P("var windows = []window{")
 	for _, c := range e.model.Consumers {
@@ -35,6 +37,14 @@ func (e *emitter) settings() *printer {
 	}
 	p.P("}")
 	return p
+}
+
+// meterOf is the expression that makes what counts for metrics.
+func meterOf(p *printer, metrics string) string {
+	if metrics == "none" {
+		return p.support("nometer", "noMeter") + "{}"
+	}
+	return p.support(metrics, metrics+"Meter") + "()"
 }
 
 // duration prints d in the largest unit that divides it.
