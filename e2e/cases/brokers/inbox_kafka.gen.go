@@ -43,7 +43,7 @@ const kafkaTurn = 10 * time.Second
 // kafkaLoop consumes with one client.
 type kafkaLoop struct {
 	*inbox
-	decode     decoder
+	decode  decoder
 	client  *kgo.Client
 	options KafkaOptions
 	failing map[partition]*failing
