@@ -14,7 +14,6 @@ func Unsupported(s *Spec) []diag.Diagnostic {
 	for _, job := range s.Jobs {
 		u.allBut(job, "jobs", "go")
 	}
-	u.allBut(s.Metrics, "metrics", "none")
 	if s.Tests.Value {
 		u.add(s.Tests.Pos, "tests: true")
 	}

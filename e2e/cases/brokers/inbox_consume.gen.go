@@ -127,7 +127,11 @@ func shortened(s string) string {
 func (i *inbox) buried(ctx context.Context, err error) {
 	var message *MessageError
 	errors.As(err, &message) // always: every handler returns one
-	i.meter.buried(i.consumer, message.Message, reason(err))
+	name := message.Message
+	if errors.Is(err, ErrUnknownType) {
+		name = "unknown"
+	}
+	i.meter.buried(i.consumer, name, reason(err))
 	i.warn(ctx, "moved to the dead letter", err, slog.String("message", message.Message), slog.String("message_id", message.ID))
 }
 

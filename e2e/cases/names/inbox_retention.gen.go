@@ -28,17 +28,20 @@ type Retention struct {
 	DB        DB
 	BatchSize int           // rows per transaction; default 5,000
 	Pause     time.Duration // between two batches, to leave the disk to others; default 100ms, negative for none
+	Options   []Option      // as the consumers have, for where metrics go
 }
 
 // Run deletes in batches, a transaction each, until nothing old is left or ctx is done. It returns how many markers
 // each consumer lost, also with an error. Only consumers of this spec are touched: another service may keep its markers
 // in the same table for longer.
 func (r Retention) Run(ctx context.Context) (map[string]int64, error) {
+	meter := newInbox(r.DB, "", r.Options).meter
 	deleted := make(map[string]int64, len(windows))
 	for _, w := range windows {
 		for more := true; more; {
 			n, err := r.batch(ctx, w)
 			deleted[w.consumer] += n
+			meter.purged(w.consumer, n, err == nil && n == 0)
 			if err != nil {
 				return deleted, fmt.Errorf("delete old markers of %s: %w", w.consumer, err)
 			}

@@ -88,12 +88,16 @@ type meter interface {
 	retried(consumer string)
 	buried(consumer, message, reason string)
 	lag(consumer, topic string, partition int32, messages int64)
+	purged(consumer string, markers int64, finished bool)
 }
 
 func newInbox(db DB, consumer string, options []Option) *inbox {
-	i := &inbox{db: db, consumer: consumer, logger: slog.Default(), observe: func(context.Context, Event) {}, meter: defaultMeter()}
+	i := &inbox{db: db, consumer: consumer, logger: slog.Default(), observe: func(context.Context, Event) {}}
 	for _, option := range options {
 		option(i)
+	}
+	if i.meter == nil {
+		i.meter = defaultMeter()
 	}
 	return i
 }

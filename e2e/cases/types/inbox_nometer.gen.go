@@ -16,3 +16,4 @@ func (noMeter) batch(string, int, time.Duration) {}
 func (noMeter) retried(string)                   {}
 func (noMeter) buried(string, string, string)    {}
 func (noMeter) lag(string, string, int32, int64) {}
+func (noMeter) purged(string, int64, bool)       {}

@@ -51,7 +51,8 @@ type Event struct {
 	Consumer string
 	Message  string // the message's name in the spec; the wire type when it is unknown
 	ID       string
-	Outcome  Outcome // zero when Err is set
+	Headers  map[string]string // as they came with the message; nil for one that came without a broker
+	Outcome  Outcome           // zero when Err is set
 	Err      error
 	Duration time.Duration // of the whole batch, where the message came in one
 }
@@ -77,12 +78,26 @@ type inbox struct {
 	consumer string
 	logger   *slog.Logger
 	observe  func(ctx context.Context, e Event)
+	meter    meter
+}
+
+// meter counts what happens, for metrics.
+type meter interface {
+	message(ctx context.Context, e Event)
+	batch(consumer string, size int, took time.Duration)
+	retried(consumer string)
+	buried(consumer, message, reason string)
+	lag(consumer, topic string, partition int32, messages int64)
+	purged(consumer string, markers int64, finished bool)
 }
 
 func newInbox(db DB, consumer string, options []Option) *inbox {
 	i := &inbox{db: db, consumer: consumer, logger: slog.Default(), observe: func(context.Context, Event) {}}
 	for _, option := range options {
 		option(i)
+	}
+	if i.meter == nil {
+		i.meter = defaultMeter()
 	}
 	return i
 }
@@ -91,6 +106,7 @@ func newInbox(db DB, consumer string, options []Option) *inbox {
 type delivery struct {
 	message     string
 	id          string
+	headers     map[string]string
 	fingerprint int64
 	guarded     string      // SQL of marker, effect and check in one; "": the effects only run behind a marker of their own
 	effects     []statement // in the order of the spec
@@ -159,13 +175,14 @@ func (i *inbox) report(ctx context.Context, d delivery, handle func() (Outcome, 
 	if err != nil {
 		outcome, err = 0, i.failure(d.message, d.id, err)
 	}
-	i.tell(ctx, Event{i.consumer, d.message, d.id, outcome, err, time.Since(start)})
+	i.tell(ctx, Event{i.consumer, d.message, d.id, d.headers, outcome, err, time.Since(start)})
 	return outcome, err
 }
 
 // tell gives e to the observer and, unless it is an error, which the caller gets, to the logger.
 func (i *inbox) tell(ctx context.Context, e Event) {
 	i.observe(ctx, e)
+	i.meter.message(ctx, e)
 	switch e.Outcome {
 	case Applied:
 		i.log(ctx, slog.LevelDebug, "applied", e)

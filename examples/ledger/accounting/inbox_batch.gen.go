@@ -36,6 +36,7 @@ func (i *inbox) handleBatch(ctx context.Context, in []Delivery, decode decoder) 
 			continue
 		}
 		d, err := decode(message)
+		d.headers = message.Headers
 		if err == nil {
 			deliveries, positions = append(deliveries, d), append(positions, n)
 			continue
@@ -64,13 +65,17 @@ func (i *inbox) applyBatch(ctx context.Context, deliveries []delivery) []Result 
 		}
 	}
 	b.settle(ctx)
+	took := time.Since(start)
+	if len(deliveries) > 0 {
+		i.meter.batch(i.consumer, len(deliveries), took)
+	}
 	for n := range b.results {
 		d, r := &deliveries[n], &b.results[n]
 		if r.Err != nil {
 			r.Err = i.failure(d.message, d.id, r.Err)
 		}
 		if !errors.Is(r.Err, ErrNotTried) {
-			i.tell(ctx, Event{i.consumer, d.message, d.id, r.Outcome, r.Err, time.Since(start)})
+			i.tell(ctx, Event{i.consumer, d.message, d.id, d.headers, r.Outcome, r.Err, took})
 		}
 	}
 	return b.results

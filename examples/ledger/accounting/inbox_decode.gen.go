@@ -79,6 +79,7 @@ type decoder func(Delivery) (delivery, error)
 // handle decodes a message and applies it in a transaction of its own.
 func (i *inbox) handle(ctx context.Context, in Delivery, decode decoder) (Outcome, error) {
 	d, err := decode(in)
+	d.headers = in.Headers
 	if err != nil {
 		return i.undecoded(ctx, d, err)
 	}
@@ -88,6 +89,7 @@ func (i *inbox) handle(ctx context.Context, in Delivery, decode decoder) (Outcom
 // handleTx decodes a message and applies it inside the caller's transaction.
 func (i *inbox) handleTx(ctx context.Context, tx pgx.Tx, in Delivery, decode decoder) (Outcome, error) {
 	d, err := decode(in)
+	d.headers = in.Headers
 	if err != nil {
 		return i.undecoded(ctx, d, err)
 	}
@@ -96,7 +98,7 @@ func (i *inbox) handleTx(ctx context.Context, tx pgx.Tx, in Delivery, decode dec
 
 // undecoded reports a message that no handler gets to see.
 func (i *inbox) undecoded(ctx context.Context, d delivery, err error) (Outcome, error) {
-	e := Event{Consumer: i.consumer, Message: d.message, Outcome: Skipped}
+	e := Event{Consumer: i.consumer, Message: d.message, Headers: d.headers, Outcome: Skipped}
 	if !errors.Is(err, errSkip) {
 		e.Outcome, e.Err = 0, i.failure(d.message, d.id, err)
 	}

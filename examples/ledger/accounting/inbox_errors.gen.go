@@ -24,6 +24,7 @@ var (
 	ErrExpectation = errors.New("the effect did not do what the spec expects")
 	ErrDecode      = errors.New("the message can't be decoded")
 	ErrUnknownType = errors.New("no handler for this wire type")
+	ErrDeadLetter  = errors.New("the dead letter did not take the message") // transient: it is tried again
 )
 
 // MessageError is the error that every handler returns: which message failed, and why.
@@ -80,12 +81,14 @@ func Classify(err error) Class {
 		return 0
 	case errors.As(err, &stop):
 		return Deployment
+	case errors.Is(err, ErrDeadLetter), errors.Is(err, ErrNotTried):
+		return Transient
 	case errors.Is(err, ErrInvalidID), errors.Is(err, ErrReusedID), errors.Is(err, ErrExpectation),
 		errors.Is(err, ErrDecode), errors.Is(err, ErrUnknownType):
 		return Poison
 	case errors.As(err, &server):
 		return classifyCode(server.Code)
-	case isNetwork(err), errors.Is(err, ErrNotTried):
+	case isNetwork(err):
 		return Transient
 	case isOutOfRange(err):
 		return Poison

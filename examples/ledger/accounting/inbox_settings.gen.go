@@ -39,6 +39,8 @@ WHERE ctid = ANY (ARRAY(
   ))
   AND consumer_name = $1::text AND processed_at < now() - make_interval(secs => $2::double precision)`
 
+func defaultMeter() meter { return noMeter{} }
+
 // windows has how long each consumer's markers are kept.
 var windows = []window{
 	{"accounting", 8 * 24 * time.Hour},

@@ -44,6 +44,7 @@ func meterOf(p *printer, metrics string) string {
 	if metrics == "none" {
 		return p.support("nometer", "noMeter") + "{}"
 	}
+	p.support("metrics", "knownMessage")
 	return p.support(metrics, metrics+"Meter") + "()"
 }
 
