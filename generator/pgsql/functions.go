@@ -25,6 +25,9 @@ var builtinClass = sync.OnceValue(func() map[string]byte {
 // isHarmless reports whether every overload of the function only computes.
 func isHarmless(name string) bool { return builtinClass()[name] == 'h' || builtinClass()[name] == 'a' }
 
+// isAggregate reports whether the function is one of PostgreSQL's aggregates.
+func isAggregate(name string) bool { return builtinClass()[name] == 'a' }
+
 // mayAggregate reports whether the function is an aggregate, or one of the user's own, which nothing here tells.
 func mayAggregate(name string) bool {
 	class := builtinClass()[name]

@@ -16,8 +16,10 @@ func (s *Statement) unguardable(postgres int) string {
 	for _, n := range with.GetCtes() {
 		cte := n.GetCommonTableExpr()
 		if !modifies(cte.Ctequery) {
-			if name := ungatedCall(cte.Ctequery, nil); name != "" {
-				return "its WITH query " + cte.Ctename + " calls " + name + ", which may write"
+			for _, call := range calls(cte.Ctequery, nil) {
+				if name := functionName(call); !isHarmless(name) {
+					return "its WITH query " + cte.Ctename + " calls " + name + ", which may write"
+				}
 			}
 			continue
 		}
@@ -42,9 +44,7 @@ func unguardableNode(n *pg.Node, postgres int) string {
 			reason = "MERGE can't stand in a WITH query before PostgreSQL 17"
 		}
 	case *pg.Node_SelectStmt:
-		if n.SelectStmt.Op != pg.SetOperation_SETOP_NONE || len(n.SelectStmt.ValuesLists) > 0 {
-			reason = "it is no simple SELECT"
-		}
+		reason = unguardableSelect(n.SelectStmt)
 	}
 	if reason != "" {
 		return reason
@@ -71,35 +71,71 @@ func unguardableInsert(n *pg.InsertStmt) string {
 		if source.SortClause != nil || source.LimitCount != nil || source.LimitOffset != nil || source.WithClause != nil {
 			return "its VALUES has clauses of its own"
 		}
-		return ""
-	case source.Op != pg.SetOperation_SETOP_NONE:
-		return "its SELECT is a UNION, INTERSECT or EXCEPT"
-	case source.HavingClause != nil && source.GroupClause == nil:
-		return "its SELECT gives a row even when no row passes the guard"
+		return rowWithoutInput(source.ValuesLists, nil, mayAggregate)
 	}
-	return aggregates(source)
+	return unguardableSource(source, mayAggregate)
 }
 
-// aggregates says why a SELECT may give a row although no row passes its WHERE: an aggregate without GROUP BY does, and
-// so do grouping sets, which may contain the empty one.
-func aggregates(source *pg.SelectStmt) string {
-	for _, g := range source.GroupClause {
+// unguardableSelect lets one function of the user's own be called: were that an aggregate, nothing would be called for rows
+// that do not pass the guard. Of two, one could be called on what the other makes of no rows.
+func unguardableSelect(n *pg.SelectStmt) string {
+	if len(n.ValuesLists) > 0 {
+		return "VALUES has no FROM to guard"
+	}
+	unknown := 0
+	for _, call := range outputCalls(n) {
+		if call.Over == nil && builtinClass()[functionName(call)] == 0 {
+			unknown++
+		}
+	}
+	if unknown == 1 {
+		return unguardableSource(n, isAggregate)
+	}
+	return unguardableSource(n, mayAggregate)
+}
+
+// unguardableSource says why a SELECT may give a row although none passes the guard in its WHERE.
+func unguardableSource(n *pg.SelectStmt, aggregates func(name string) bool) string {
+	switch {
+	case n.Op != pg.SetOperation_SETOP_NONE:
+		return "its SELECT is a UNION, INTERSECT or EXCEPT"
+	case n.HavingClause != nil && n.GroupClause == nil:
+		return "its SELECT gives a row even when no row passes the guard"
+	}
+	return rowWithoutInput(nil, n, aggregates)
+}
+
+// rowWithoutInput says why VALUES or a SELECT may give a row without input: an aggregate without GROUP BY does, wherever it
+// stands behind the FROM, also in a subquery that takes its argument from outside; and so do grouping sets, which may
+// contain the empty one.
+func rowWithoutInput(values []*pg.Node, n *pg.SelectStmt, aggregates func(name string) bool) string {
+	for _, g := range n.GetGroupClause() {
 		if g.GetGroupingSet() != nil {
 			return "its GROUP BY may give a row even when no row passes the guard"
 		}
 	}
-	if len(source.GroupClause) > 0 {
+	if len(n.GetGroupClause()) > 0 {
 		return ""
 	}
-	reason := ""
-	for _, target := range source.TargetList {
-		for _, call := range calls(target, nil) {
-			if call.Over == nil && mayAggregate(functionName(call)) {
-				reason = "its SELECT calls " + functionName(call) + ", which may be an aggregate and give a row even when no row passes the guard"
-			}
+	output := outputCalls(n)
+	for _, v := range values {
+		output = append(output, calls(v, nil)...)
+	}
+	for _, call := range output {
+		if name := functionName(call); call.Over == nil && aggregates(name) {
+			return "its SELECT calls " + name + ", which may be an aggregate and give a row even when no row passes the guard"
 		}
 	}
-	return reason
+	return ""
+}
+
+// outputCalls returns the function calls of a SELECT that can be aggregates of its own.
+func outputCalls(n *pg.SelectStmt) []*pg.FuncCall {
+	var out []*pg.FuncCall
+	for _, part := range slices.Concat(n.GetTargetList(), n.GetSortClause(), n.GetDistinctClause(), n.GetWindowClause()) {
+		out = append(out, calls(part, nil)...)
+	}
+	return out
 }
 
 // ungatedCall returns the name of a function that may write and may be called although the guard does not hold, or "".

@@ -5,6 +5,7 @@
 package pgsql
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -333,10 +334,10 @@ func syntaxProblem(sql string, err error) Problem {
 	return Problem{offset, min(offset+1, len(sql)), "sql-syntax", e.Message}
 }
 
-// splice returns source[from:to] with edits applied. Edits are ordered by offset; those at one offset keep their order.
+// splice returns source[from:to] with edits applied. At one offset, text is inserted before text is replaced.
 func splice(source string, from, to int, edits []edit) string {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
 	var b strings.Builder
 	for _, e := range edits {
 		if e.start < from || e.end > to {

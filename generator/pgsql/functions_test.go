@@ -1,0 +1,72 @@
+package pgsql
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/inboxgen/inboxgen/internal/testenv"
+)
+
+var update = flag.Bool("update", false, "write what is generated, instead of comparing it with what is there")
+
+// runsSQL are functions that run SQL which they are given, whatever their volatility says.
+var runsSQL = regexp.MustCompile(`^(query|cursor|table|schema|database)_to_xml|^ts_(stat|rewrite)$`)
+
+// TestBuiltins compares builtins.txt with the catalogs of all servers. A name that is harmless on one and may write on
+// another may write; one that is an aggregate in one overload and may write in another is left out, as if unknown.
+func TestBuiltins(t *testing.T) {
+	t.Parallel()
+	mayWrite, aggregate := map[string]bool{}, map[string]bool{}
+	for _, major := range []int{15, 17, 18} {
+		conn, err := pgx.Connect(t.Context(), testenv.Postgres(t, major).URL("postgres"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := conn.Query(t.Context(), `SELECT proname, bool_or(provolatile = 'v'), bool_or(prokind = 'a')
+			FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind <> 'p' GROUP BY 1`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var name string
+		var v, a bool
+		if _, err := pgx.ForEachRow(rows, []any{&name, &v, &a}, func() error {
+			mayWrite[name] = mayWrite[name] || v || runsSQL.MatchString(name)
+			aggregate[name] = aggregate[name] || a
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	var want strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(mayWrite)) {
+		switch {
+		case mayWrite[name] && aggregate[name]:
+		case mayWrite[name]:
+			fmt.Fprintf(&want, "v %s\n", name)
+		case aggregate[name]:
+			fmt.Fprintf(&want, "a %s\n", name)
+		default:
+			fmt.Fprintf(&want, "h %s\n", name)
+		}
+	}
+	if *update {
+		if err := os.WriteFile("builtins.txt", []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if builtins != want.String() {
+		t.Error("builtins.txt is not what the servers have; after a look at them, run with -update")
+	}
+}
