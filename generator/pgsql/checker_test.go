@@ -1,6 +1,7 @@
 package pgsql
 
 import (
+	"errors"
 	"fmt"
 
 	pg "github.com/sqlc-dev/oliphant"
@@ -18,20 +19,20 @@ func provenGuarded(sql string) error {
 	}
 	final := result.Stmts[0].Stmt.GetSelectStmt()
 	if final == nil {
-		return fmt.Errorf("it does not end in a SELECT")
+		return errors.New("it does not end in a SELECT")
 	}
 	ctes := final.WithClause.GetCtes()
 	if len(ctes) < 2 || ctes[0].GetCommonTableExpr().Ctename != markerName {
-		return fmt.Errorf("the marker is not the first WITH query")
+		return errors.New("the marker is not the first WITH query")
 	}
 	marker := ctes[0].GetCommonTableExpr().Ctequery.GetInsertStmt()
 	if marker == nil || marker.OnConflictClause.GetAction() != pg.OnConflictAction_ONCONFLICT_NOTHING {
-		return fmt.Errorf("the marker is no INSERT that does nothing on conflict")
+		return errors.New("the marker is no INSERT that does nothing on conflict")
 	}
 	for _, n := range ctes[1:] {
 		cte := n.GetCommonTableExpr()
 		if cte.Ctename == markerName {
-			return fmt.Errorf("the marker is hidden by another query of its name")
+			return errors.New("the marker is hidden by another query of its name")
 		}
 		if err := guardedQuery(cte.Ctequery); err != nil {
 			return fmt.Errorf("%s: %w", cte.Ctename, err)
@@ -45,7 +46,7 @@ func guardedQuery(n *pg.Node) error {
 	var nested error
 	walk(n, func(m any) bool {
 		if node, ok := m.(*pg.Node); ok && node != n && modifies(node) {
-			nested = fmt.Errorf("a statement inside it writes")
+			nested = errors.New("a statement inside it writes")
 		}
 		return true
 	})
@@ -90,13 +91,13 @@ func writingCall(n any) bool {
 func guardedSource(n *pg.SelectStmt, insert bool) error {
 	switch {
 	case n == nil, n.Op != pg.SetOperation_SETOP_NONE, len(n.ValuesLists) > 0:
-		return fmt.Errorf("it is no simple SELECT")
+		return errors.New("it is no simple SELECT")
 	case len(n.GroupClause) == 0 && n.HavingClause != nil:
-		return fmt.Errorf("HAVING alone gives a row")
+		return errors.New("HAVING alone gives a row")
 	}
 	for _, g := range n.GroupClause {
 		if g.GetGroupingSet() != nil {
-			return fmt.Errorf("a grouping set gives a row")
+			return errors.New("a grouping set gives a row")
 		}
 	}
 	if len(n.GroupClause) == 0 {
@@ -111,7 +112,7 @@ func guardedSource(n *pg.SelectStmt, insert bool) error {
 			}
 		}
 		if aggregates > 0 || insert && own > 0 || own > 1 {
-			return fmt.Errorf("an aggregate gives a row")
+			return errors.New("an aggregate gives a row")
 		}
 	}
 	if len(n.FromClause) == 1 && n.FromClause[0].GetRangeVar().GetRelname() == markerName {
@@ -131,12 +132,12 @@ func needsMarker(n *pg.Node) error {
 	}
 	link := n.GetSubLink()
 	if link.GetSubLinkType() != pg.SubLinkType_EXISTS_SUBLINK {
-		return fmt.Errorf("its condition does not need the marker")
+		return errors.New("its condition does not need the marker")
 	}
 	inner := link.Subselect.GetSelectStmt()
 	if len(inner.GetFromClause()) != 1 || inner.FromClause[0].GetRangeVar().GetRelname() != markerName || inner.FromClause[0].GetRangeVar().Schemaname != "" ||
 		inner.WithClause != nil || inner.HavingClause != nil || len(outputCalls(inner)) > 0 {
-		return fmt.Errorf("its EXISTS does not ask for the marker")
+		return errors.New("its EXISTS does not ask for the marker")
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func (s *Statement) Guard(inbox Inbox, label string, expect Expect, postgres int
 	if reason := s.unguardable(postgres); reason != "" {
 		return "", &Unguardable{reason}
 	}
+	if !s.isTakenApart() {
+		return "", &Unguardable{"it stands in parentheses behind its WITH"}
+	}
 	c := composition{
 		s: s, label: label, expect: expect, first: inbox.Columns() + 1,
 		marker: inbox.MarkerSQL() + "\nRETURNING 1",
@@ -112,7 +115,7 @@ func (s *Statement) Check(label string, expect Expect, postgres int) (sql string
 	if expect == ExpectAny {
 		return s.SQL(), true, nil
 	}
-	if s.Kind == Call || s.Kind == Merge && postgres < 17 {
+	if s.Kind == Call || s.Kind == Merge && postgres < 17 || !s.isTakenApart() {
 		return s.SQL(), false, nil
 	}
 	c := composition{s: s, label: label, expect: expect, first: 1}
@@ -203,19 +206,34 @@ type withParts struct {
 }
 
 func (s *Statement) withParts() withParts {
-	with := withClause(s.node)
-	if with == nil {
+	first, verb := s.withTokens()
+	if verb == 0 {
 		return withParts{main: s.tokens[0].start}
 	}
-	i := 1
-	if with.Recursive {
-		i = 2
-	}
-	verb := s.find(i, len(s.tokens), isVerb)
 	return withParts{
-		present: true, recursive: with.Recursive,
-		start: s.tokens[i-1].end, end: s.tokens[verb-1].end, main: s.tokens[verb].start,
+		present: true, recursive: withClause(s.node).Recursive,
+		start: s.tokens[first-1].end, end: s.tokens[verb-1].end, main: s.tokens[verb].start,
 	}
+}
+
+// withTokens returns the index of the first token of the WITH queries and of the verb behind them; 0 and 0 without WITH.
+func (s *Statement) withTokens() (first, verb int) {
+	with := withClause(s.node)
+	if with == nil {
+		return 0, 0
+	}
+	first = 1
+	if with.Recursive {
+		first = 2
+	}
+	return first, s.find(first, len(s.tokens), isVerb)
+}
+
+// isTakenApart reports whether the statement's WITH queries can be told from the rest: WITH … (SELECT …) hides where that
+// begins.
+func (s *Statement) isTakenApart() bool {
+	_, verb := s.withTokens()
+	return verb < len(s.tokens)
 }
 
 func isVerb(kind pg.Token) bool {

@@ -47,7 +47,7 @@ func scan(sql string) ([]token, []occurrence, []Problem) {
 			last := pathEnd(sql, raw, i+1)
 			name := sql[t.end:raw[last].End]
 			if text != "@" {
-				problems = append(problems, gluedOperator(t, text, name))
+				problems = append(problems, gluedOperator(t.start, int(raw[last].End), text, name))
 			}
 			t.end, t.kind, i = int(raw[last].End), pg.Token_PARAM, last
 			params = append(params, occurrence{t.end - len(name) - 1, t.end, name})
@@ -76,10 +76,10 @@ func pathEnd(sql string, raw []*pg.ScanToken, i int) int {
 	return i
 }
 
-func gluedOperator(t token, operator, name string) Problem {
+func gluedOperator(start, end int, operator, name string) Problem {
 	rest := strings.TrimSuffix(operator, "@")
 	return Problem{
-		t.start, t.end, "ambiguous-parameter",
+		start, end, "ambiguous-parameter",
 		operator + name + " can be read as the operator " + operator + " before " + name + " or as " + rest +
 			" before the parameter @" + name + "; write " + rest + " @" + name + " or " + operator + " " + name,
 	}

@@ -1,0 +1,132 @@
+package pgsql
+
+import (
+	"strings"
+	"testing"
+)
+
+// refusal is a statement that can't be an effect: what is marked, and the whole text of the error.
+type refusal struct{ sql, marked, text string }
+
+const (
+	noTransaction = "BEGIN, COMMIT, ROLLBACK and savepoints are the generated code's: marker and effect commit together; remove this statement"
+	noDDL         = "an effect is INSERT, UPDATE, DELETE, MERGE, SELECT of a function, or CALL; a change of the schema belongs in a migration"
+	noMaintenance = "maintenance can't be an effect; run it as a job: it must run inside the message's transaction, together with the marker"
+	noSettings    = "session settings are the connection's; for one transaction write SELECT set_config('name', 'value', true)"
+	noCursors     = "cursors can't be an effect; write the statement itself"
+	noPrepared    = "prepared statements are the driver's; write the statement itself"
+	noListen      = "LISTEN and UNLISTEN act on the session, not on the data; they can't be an effect"
+	noInbox       = "the inbox is written by the generated code alone: a marker that an effect adds, changes or removes breaks exactly-once"
+)
+
+var refusals = []refusal{
+	{"BEGIN", "BEGIN", noTransaction},
+	{"START TRANSACTION ISOLATION LEVEL SERIALIZABLE", "", noTransaction},
+	{"COMMIT", "COMMIT", noTransaction},
+	{"END", "END", noTransaction},
+	{"ROLLBACK", "ROLLBACK", noTransaction},
+	{"SAVEPOINT a", "SAVEPOINT a", noTransaction},
+	{"RELEASE a", "RELEASE a", noTransaction},
+	{"PREPARE TRANSACTION 'x'", "", noTransaction},
+	{"CREATE TABLE t (a int)", "", noDDL},
+	{"CREATE TABLE t AS SELECT 1", "", noDDL},
+	{"CREATE INDEX ON t (a)", "", noDDL},
+	{"ALTER TABLE t ADD b int", "", noDDL},
+	{"DROP TABLE t", "", noDDL},
+	{"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "", noDDL},
+	{"CREATE TRIGGER g AFTER INSERT ON t EXECUTE FUNCTION f()", "", noDDL},
+	{"GRANT SELECT ON t TO PUBLIC", "", noDDL},
+	{"COMMENT ON TABLE t IS 'x'", "", noDDL},
+	{"CREATE ROLE r", "", noDDL},
+	{"CREATE SCHEMA s", "", noDDL},
+	{"SELECT 1 INTO t", "", "SELECT INTO makes a table; tables belong in a migration"},
+	{"COPY t FROM STDIN", "", "COPY can't be an effect: it moves a stream, not one message's values; write an INSERT"},
+	{"COPY t TO '/tmp/x'", "", "COPY can't be an effect: it moves a stream, not one message's values; write an INSERT"},
+	{"NOTIFY c, 'x'", "", "NOTIFY takes no parameters and can't be guarded; write SELECT pg_notify('channel', @field::text)"},
+	{"LISTEN c", "LISTEN c", noListen},
+	{"UNLISTEN *", "UNLISTEN *", noListen},
+	{"TRUNCATE t", "TRUNCATE t", "TRUNCATE locks out every reader and can't be guarded; write a DELETE"},
+	{"LOCK TABLE t", "", "LOCK changes nothing by itself; lock the rows with SELECT … FOR UPDATE, or let the effect's own UPDATE do it"},
+	{"SET search_path = x", "", noSettings},
+	{"SET LOCAL a.b = 'x'", "", noSettings},
+	{"RESET ALL", "RESET ALL", noSettings},
+	{"SHOW all", "SHOW all", noSettings},
+	{"DISCARD ALL", "DISCARD ALL", noSettings},
+	{"DO $$ BEGIN END $$", "", "DO takes no parameters and can't be guarded; make it a function by a migration and write SELECT my_function(@field)"},
+	{"PREPARE p AS SELECT 1", "", noPrepared},
+	{"EXECUTE p", "EXECUTE p", noPrepared},
+	{"DEALLOCATE p", "", noPrepared},
+	{"DECLARE c CURSOR FOR SELECT 1", "", noCursors},
+	{"FETCH c", "FETCH c", noCursors},
+	{"CLOSE c", "CLOSE c", noCursors},
+	{"VACUUM t", "VACUUM t", noMaintenance},
+	{"ANALYZE t", "ANALYZE t", noMaintenance},
+	{"CHECKPOINT", "CHECKPOINT", noMaintenance},
+	{"CLUSTER t", "CLUSTER t", noMaintenance},
+	{"REINDEX TABLE t", "", noMaintenance},
+	{"REFRESH MATERIALIZED VIEW v", "", noMaintenance},
+	{"EXPLAIN DELETE FROM t", "", noMaintenance},
+	{"", "", "there is no statement here; write the SQL that the message's effect is"},
+	{" \n", " \n", "there is no statement here; write the SQL that the message's effect is"},
+	{"-- nothing\n/* at all */ ;", "", "there is no statement here; write the SQL that the message's effect is"},
+	{"DELETE FROM t; DELETE FROM u", "DELETE", "an effect is one statement; give the second one an entry of its own under effects"},
+	{"UPDATE t SET a = $1", "$1", "$1 is not a parameter here; write @ and the field's name, such as @amount"},
+	{"UPDATE t SET b = 1 WHERE a <@x", "<@x", "<@x can be read as the operator <@ before x or as < before the parameter @x; write < @x or <@ x"},
+	{"UPDATE t SET b = 1 WHERE a @@q", "@@q", "@@q can be read as the operator @@ before q or as @ before the parameter @q; write @ @q or @@ q"},
+	{"UPDATE t SET id =@id", "=@id", "=@id can be read as the operator =@ before id or as = before the parameter @id; write = @id or =@ id"},
+	{"UPDATE t SET b = 1 WHERE a @>@x", "@>@x", "@>@x can be read as the operator @>@ before x or as @> before the parameter @x; write @> @x or @>@ x"},
+	{"UPDATE t SET b = 1 WHERE a ->>@key = 'x'", "->>@key", "->>@key can be read as the operator ->>@ before key or as ->> before the parameter @key; write ->> @key or ->>@ key"},
+	{"UPDATE t SET b = @a+@b", "+@b", "+@b can be read as the operator +@ before b or as + before the parameter @b; write + @b or +@ b"},
+	{"UPDATE t SET b = 1 WHERE (WITH d AS (DELETE FROM u RETURNING 1) SELECT true FROM d)", "d", "PostgreSQL allows a WITH query that modifies data only in the statement's outermost WITH; move d there"},
+	{"DELETE FROM t WHERE CURRENT OF c", "", "WHERE CURRENT OF needs a cursor, and an effect has none; name the row by its key"},
+	{"DELETE FRM t", "F", "syntax error at or near \"FRM\""},
+	{"UPDATE t SET a = 'é☃' WHERE WHERE", "", "syntax error at or near \"WHERE\""},
+	{"UPDATE t SET a = 'x", "", "unterminated quoted string at or near \"'x\""},
+	{"UPDATE t SET a = (", "", "syntax error at end of input"},
+	// the inbox and our names
+	{"DELETE FROM inbox", "inbox", noInbox},
+	{"UPDATE inbox SET fingerprint = 1", "inbox", noInbox},
+	{"INSERT INTO inbox (consumer_name, message_id) VALUES ('a', 'b')", "inbox", noInbox},
+	{"MERGE INTO inbox USING t ON true WHEN MATCHED THEN DELETE", "inbox", noInbox},
+	{`DELETE FROM "inbox"`, `"inbox"`, noInbox},
+	{"DELETE FROM INBOX", "INBOX", noInbox},
+	{"DELETE FROM public.inbox", "public", noInbox},
+	{"WITH a AS (DELETE FROM inbox RETURNING 1) UPDATE t SET a = 1", "inbox", noInbox},
+	{"WITH inboxgen_marker AS (SELECT 1) DELETE FROM t", "inboxgen_marker", "inboxgen_marker is a name the generated statement uses for itself; give this WITH query another name"},
+	{"WITH inbox AS (SELECT 1) DELETE FROM t", "inbox", "inbox is a name the generated statement uses for itself; give this WITH query another name"},
+	{"DELETE FROM inboxgen_effect", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; qualify the table with its schema"},
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range refusals {
+		s, problems := Parse(r.sql)
+		if s != nil && len(problems) == 0 {
+			problems = s.CheckInbox(ledgerInbox)
+		}
+		if len(problems) != 1 {
+			t.Errorf("%s: %d problems: %v", r.sql, len(problems), problems)
+			continue
+		}
+		p := problems[0]
+		if p.Message != r.text {
+			t.Errorf("%s:\n  %s\nwant\n  %s", r.sql, p.Message, r.text)
+		}
+		if marked := r.sql[p.Start:p.End]; r.marked != "" && marked != r.marked {
+			t.Errorf("%s: marks %q, want %q", r.sql, marked, r.marked)
+		}
+	}
+}
+
+// TestAllProblems has more than one problem in one statement.
+func TestAllProblems(t *testing.T) {
+	t.Parallel()
+	_, problems := Parse("UPDATE t SET a =@a, b = $2 WHERE c <@x")
+	var rules []string
+	for _, p := range problems {
+		rules = append(rules, p.Rule)
+	}
+	if got := strings.Join(rules, " "); got != "ambiguous-parameter numbered-parameter ambiguous-parameter" {
+		t.Error(got)
+	}
+}
