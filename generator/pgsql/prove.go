@@ -3,6 +3,8 @@ package pgsql
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	pg "github.com/sqlc-dev/oliphant"
@@ -12,24 +14,22 @@ import (
 // different ways, bytes and nodes, so that a splice at a wrong place can't go unnoticed. A statement whose trees differ
 // is treated as one that can't be guarded.
 func (c *composition) prove(text string) error {
-	actual, err := pg.Parse(text)
+	actual, err := parseOne(text)
 	if err != nil {
-		return &Unguardable{fmt.Sprintf("its guarded form does not parse (%v)", err)}
+		return err
 	}
 	want, err := c.tree()
 	if err != nil {
 		return err
 	}
-	if len(actual.Stmts) != 1 {
-		return &Unguardable{"its guarded form is not one statement"}
-	}
-	if !same(reflect.ValueOf(actual.Stmts[0].Stmt), reflect.ValueOf(want)) {
+	replaceLabel(actual, c.label, anyLabel)
+	if !same(reflect.ValueOf(actual), reflect.ValueOf(want)) {
 		return &Unguardable{"its guard could not be proven in place"}
 	}
 	return nil
 }
 
-// tree builds the expected tree: a parsed skeleton with the user's guarded statement hung into it.
+// tree builds the expected tree, but for the label: a parsed skeleton with the user's guarded statement hung into it.
 func (c *composition) tree() (*pg.Node, error) {
 	s := c.s
 	user, err := parseOne(splice(s.Source, 0, s.end(), s.numbering(c.first)))
@@ -45,27 +45,37 @@ func (c *composition) tree() (*pg.Node, error) {
 	if !s.returning && s.Kind != Select {
 		setReturningOne(user)
 	}
-	skeleton, err := parseOne(c.skeleton())
+	skeleton, err := c.skeleton()
 	if err != nil {
 		return nil, err
 	}
-	ours := withClause(skeleton)
-	ours.Recursive = with.GetRecursive()
-	effect := ours.Ctes[len(ours.Ctes)-1]
-	effect.GetCommonTableExpr().Ctequery = user
-	ctes := ours.Ctes[:len(ours.Ctes)-1]
+	ours := withClause(skeleton).Ctes
+	effect := ours[len(ours)-1].GetCommonTableExpr()
+	ctes := slices.Clone(ours[:len(ours)-1])
 	for _, cte := range with.GetCtes() {
 		if query := cte.GetCommonTableExpr().Ctequery; guarded && modifies(query) {
 			guardNode(query)
 		}
 		ctes = append(ctes, cte)
 	}
-	ours.Ctes = append(ctes, effect)
-	return skeleton, nil
+	ctes = append(ctes, &pg.Node{Node: &pg.Node_CommonTableExpr{CommonTableExpr: &pg.CommonTableExpr{
+		Ctename: effect.Ctename, Ctematerialized: effect.Ctematerialized, Ctequery: user,
+	}}})
+	final := skeleton.GetSelectStmt()
+	return &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
+		WithClause: &pg.WithClause{Ctes: ctes, Recursive: with.GetRecursive()},
+		TargetList: final.TargetList, FromClause: final.FromClause, LimitOption: final.LimitOption, Op: final.Op,
+	}}}, nil
 }
 
-// skeleton is the generated statement with nothing of the user's in it.
-func (c *composition) skeleton() string {
+// anyLabel stands for a message's label in a skeleton. Nothing that a label is made of contains a line break.
+const anyLabel = "\n"
+
+// skeletons are the generated statements with nothing of the user's in them, by their text. There are few, and each is
+// shared by many messages: they are read, never changed.
+var skeletons sync.Map // string → *pg.Node
+
+func (c *composition) skeleton() (*pg.Node, error) {
 	materialized := ""
 	if c.s.Kind == Select {
 		materialized = "MATERIALIZED "
@@ -74,7 +84,29 @@ func (c *composition) skeleton() string {
 	if c.marker != "" {
 		marker = markerName + " AS (" + c.marker + "), "
 	}
-	return "WITH " + marker + effectName + " AS " + materialized + "(SELECT 1) " + c.finalSelect()
+	same := *c
+	same.label = anyLabel
+	text := "WITH " + marker + effectName + " AS " + materialized + "(SELECT 1) " + same.finalSelect()
+	if n, ok := skeletons.Load(text); ok {
+		return n.(*pg.Node), nil
+	}
+	n, err := parseOne(text)
+	if err == nil {
+		skeletons.Store(text, n)
+	}
+	return n, err
+}
+
+// replaceLabel renames the label in what the final SELECT returns.
+func replaceLabel(n *pg.Node, label, to string) {
+	for _, target := range n.GetSelectStmt().GetTargetList() {
+		walk(target, func(m any) bool {
+			if s, ok := m.(*pg.String); ok && strings.HasPrefix(s.Sval, label+": expected ") {
+				s.Sval = to + strings.TrimPrefix(s.Sval, label)
+			}
+			return true
+		})
+	}
 }
 
 // guardNode makes the statement act only when the marker was written.
@@ -143,7 +175,10 @@ func setReturningOne(n *pg.Node) {
 func parseOne(sql string) (*pg.Node, error) {
 	result, err := pg.Parse(sql)
 	if err != nil {
-		return nil, &Unguardable{fmt.Sprintf("its numbered form does not parse (%v)", err)}
+		return nil, &Unguardable{fmt.Sprintf("its guarded form does not parse (%v)", err)}
+	}
+	if len(result.Stmts) != 1 {
+		return nil, &Unguardable{"its guarded form is not one statement"}
 	}
 	return result.Stmts[0].Stmt, nil
 }

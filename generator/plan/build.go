@@ -99,15 +99,16 @@ func (b *builder) consumer(s *spec.Consumer) {
 	b.declare("New"+goName, "the constructor of "+what, s.Key.Pos)
 	b.declare(c.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
 	b.declareFile(c.FileName, what, s.Key.Pos)
+	methods := map[string]string{"Tx": "the dispatcher", "Batch": "the dispatcher"}
 	for _, sm := range s.Messages {
 		if t := b.types[sm]; t != nil {
-			c.Messages = append(c.Messages, b.message(c, sm, t))
+			c.Messages = append(c.Messages, b.message(c, methods, sm, t))
 		}
 	}
 	b.model.Consumers = append(b.model.Consumers, c)
 }
 
-func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Message {
+func (b *builder) message(c *Consumer, methods map[string]string, s *spec.Message, t *gotype.Message) *Message {
 	m := &Message{
 		Spec: s, Name: s.Key.Value, WireType: s.Type.Value, Go: t,
 		FuncName: lowerFirst(c.GoName) + s.Key.Value,
@@ -121,7 +122,7 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 			b.declare(m.constName(i, n), "the SQL of "+what, s.Key.Pos)
 		}
 	}
-	if other := b.methodClash(c, m.Name); other != "" {
+	if other := methodClash(methods, m.Name); other != "" {
 		b.diags.Errorf(s.Key.Pos, "go-name", "%s and %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
 	}
 	if s.ID.From == "field" {
@@ -130,17 +131,17 @@ func (b *builder) message(c *Consumer, s *spec.Message, t *gotype.Message) *Mess
 	return m
 }
 
-// methodClash says what of c would have a method of one name with those of the message name, or returns "".
-func (b *builder) methodClash(c *Consumer, name string) string {
-	for _, suffix := range []string{"Tx", "Batch"} {
-		if name == suffix {
-			return "the dispatcher"
+// methodClash says what of a consumer would have a method of one name with those of the message, or returns "". methods
+// has, by what follows Handle, whose method it is.
+func methodClash(methods map[string]string, name string) string {
+	suffixes := []string{"", "Tx", "Batch"}
+	for _, suffix := range suffixes {
+		if owner := methods[name+suffix]; owner != "" {
+			return owner
 		}
-		for _, m := range c.Messages {
-			if m.Name+suffix == name || name+suffix == m.Name {
-				return "message " + m.Name
-			}
-		}
+	}
+	for _, suffix := range suffixes {
+		methods[name+suffix] = "message " + name
 	}
 	return ""
 }
