@@ -48,6 +48,10 @@ func walkValue(v reflect.Value, visit func(any) bool) {
 		if v.IsNil() || v.Elem().Kind() != reflect.Struct || !visit(v.Interface()) {
 			return
 		}
+		if n, ok := v.Interface().(*pg.Node); ok {
+			walkValue(content(n), visit)
+			return
+		}
 		for _, i := range shapeOf(v.Type().Elem()).fields {
 			walkValue(v.Elem().Field(i), visit)
 		}
@@ -58,23 +62,38 @@ func walkValue(v reflect.Value, visit func(any) bool) {
 	}
 }
 
-// same reports whether two trees differ in nothing but positions.
-func same(a, b reflect.Value) bool {
-	if a.Kind() == reflect.Interface {
-		a, b = a.Elem(), b.Elem()
+// content returns what a node is of, past the wrapper that protobuf has for each of the 270 kinds.
+func content(n *pg.Node) reflect.Value {
+	if n.Node == nil {
+		return reflect.Value{}
 	}
+	return reflect.ValueOf(n.Node).Elem().Field(0)
+}
+
+// same reports whether two trees differ in nothing but positions.
+func same(a, b reflect.Value) bool { return comparison{}.same(a, b) }
+
+// comparison compares a tree with one in which anyLabel stands for label.
+type comparison struct{ label string }
+
+func (c comparison) same(a, b reflect.Value) bool {
 	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
-		return a.IsValid() == b.IsValid() && !a.IsValid()
+		return !a.IsValid() && !b.IsValid()
 	}
 	switch a.Kind() {
+	case reflect.Interface:
+		return c.same(a.Elem(), b.Elem())
 	case reflect.Pointer:
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() == b.IsNil()
 		}
-		return same(a.Elem(), b.Elem())
+		if n, ok := a.Interface().(*pg.Node); ok {
+			return c.same(content(n), content(b.Interface().(*pg.Node)))
+		}
+		return c.same(a.Elem(), b.Elem())
 	case reflect.Struct:
 		for _, i := range shapeOf(a.Type()).fields {
-			if !same(a.Field(i), b.Field(i)) {
+			if !c.same(a.Field(i), b.Field(i)) {
 				return false
 			}
 		}
@@ -84,11 +103,14 @@ func same(a, b reflect.Value) bool {
 			return false
 		}
 		for i := range a.Len() {
-			if !same(a.Index(i), b.Index(i)) {
+			if !c.same(a.Index(i), b.Index(i)) {
 				return false
 			}
 		}
 		return true
+	case reflect.String:
+		rest, labelled := strings.CutPrefix(b.String(), anyLabel)
+		return a.String() == b.String() || labelled && a.String() == c.label+rest
 	default:
 		return a.Equal(b)
 	}
