@@ -3,6 +3,9 @@ package pgsql
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	pg "github.com/sqlc-dev/oliphant"
 )
@@ -53,6 +56,11 @@ func guardedQuery(n *pg.Node) error {
 	if nested != nil {
 		return nested
 	}
+	if stmt := reflect.ValueOf(n.Node).Elem().Field(0).Elem(); modifies(n) || hasMarker(n) {
+		if name := strayCall(stmt); name != "" {
+			return fmt.Errorf("%s is called where no row has come yet", name)
+		}
+	}
 	switch n := n.Node.(type) {
 	case *pg.Node_UpdateStmt:
 		return needsMarker(n.UpdateStmt.WhereClause)
@@ -68,7 +76,7 @@ func guardedQuery(n *pg.Node) error {
 		}
 		return nil
 	case *pg.Node_SelectStmt:
-		if !writingCall(n.SelectStmt) {
+		if !hasWriter(reflect.ValueOf(n.SelectStmt)) {
 			return nil
 		}
 		return guardedSource(n.SelectStmt, false)
@@ -76,15 +84,138 @@ func guardedQuery(n *pg.Node) error {
 	return fmt.Errorf("it is %T", n.Node)
 }
 
-func writingCall(n any) bool {
-	found := false
+// perRow are the fields of a statement that are computed once for each row it acts on.
+var perRow = []string{"TargetList", "ReturningClause", "ValuesLists", "Values"}
+
+// strayCall returns a function that may write and is called elsewhere, or "".
+func strayCall(stmt reflect.Value) string {
+	for i := range stmt.NumField() {
+		field, v := stmt.Type().Field(i), stmt.Field(i)
+		switch {
+		case !field.IsExported():
+			continue
+		case field.Name == "MergeWhenClauses":
+			for _, w := range v.Interface().([]*pg.Node) {
+				if name := strayCall(reflect.ValueOf(w.GetMergeWhenClause()).Elem()); name != "" {
+					return name
+				}
+			}
+			continue
+		case field.Name == "OnConflictClause" && !v.IsNil():
+			if name := strayCall(v.Elem()); name != "" {
+				return name
+			}
+			continue
+		case field.Name == "SelectStmt" && !v.IsNil():
+			if name := strayCall(reflect.ValueOf(v.Interface().(*pg.Node).GetSelectStmt()).Elem()); name != "" {
+				return name
+			}
+			continue
+		}
+		if name := writerBelow(v, slices.Contains(perRow, field.Name)); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func hasWriter(v reflect.Value) bool { return writerBelow(v, false) != "" }
+
+// writerBelow returns a function below v that may write and is not computed once for each row, or "".
+func writerBelow(v reflect.Value, row bool) string {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return ""
+		}
+		return writerBelow(v.Elem(), row)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if name := writerBelow(v.Index(i), row); name != "" {
+				return name
+			}
+		}
+	case reflect.Struct:
+		if name := calledBy(v.Addr().Interface()); name != "" && !row && !strings.Contains("han", classOf(name)) {
+			return name
+		}
+		switch v.Addr().Interface().(type) {
+		case *pg.SubLink, *pg.WindowDef:
+			row = false
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				if name := writerBelow(v.Field(i), row); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// calledBy returns what a node calls, as builtins.txt has it, or "".
+func calledBy(n any) string {
+	var names []*pg.Node
+	switch n := n.(type) {
+	case *pg.FuncCall:
+		names = n.Funcname
+	case *pg.SubLink:
+		names = n.OperName
+	case *pg.SortBy:
+		names = n.UseOp
+	case *pg.A_Expr:
+		names = n.Name
+		if strings.Contains(names[0].GetString_().Sval, "BETWEEN") {
+			return "="
+		}
+	}
+	switch {
+	case len(names) == 1:
+		return names[0].GetString_().Sval
+	case len(names) == 2 && names[0].GetString_().Sval == "pg_catalog":
+		return names[1].GetString_().Sval
+	case len(names) > 1:
+		return "a name with a schema"
+	}
+	return ""
+}
+
+func classOf(name string) string {
+	i := strings.Index(builtins, " "+name+"\n")
+	if i < 0 {
+		return "unknown"
+	}
+	return builtins[i-1 : i]
+}
+
+// mayAggregate counts, below v, the aggregates, the functions that are not PostgreSQL's, and others that may write.
+func mayAggregate(n any, subqueries bool) (known, own, writers int) {
 	walk(n, func(m any) bool {
-		if call, ok := m.(*pg.FuncCall); ok && !isHarmless(functionName(call)) {
-			found = true
+		switch m := m.(type) {
+		case *pg.SubLink:
+			return subqueries
+		case *pg.JsonArrayAgg:
+			if m.Constructor.GetOver() == nil {
+				known++
+			}
+		case *pg.JsonObjectAgg:
+			if m.Constructor.GetOver() == nil {
+				known++
+			}
+		case *pg.FuncCall:
+			switch class := classOf(calledBy(m)); {
+			case class == "v":
+				writers++
+			case class == "a" && m.Over == nil:
+				known++
+			case class == "unknown" && m.Over == nil:
+				own++
+			}
 		}
 		return true
 	})
-	return found
+	return known, own, writers
 }
 
 // guardedSource checks that a SELECT gives no row without the marker.
@@ -101,21 +232,17 @@ func guardedSource(n *pg.SelectStmt, insert bool) error {
 		}
 	}
 	if len(n.GroupClause) == 0 {
-		aggregates, own := 0, 0
-		for _, call := range outputCalls(n) {
-			switch class := builtinClass()[functionName(call)]; {
-			case call.Over != nil:
-			case class == 'a':
-				aggregates++
-			case class == 0:
-				own++
-			}
+		outer := len(n.FromClause) > 0 && !isMarker(n.FromClause)
+		known, own, writers := 0, 0, 0
+		for _, part := range slices.Concat(n.TargetList, n.SortClause, n.DistinctClause, n.WindowClause) {
+			k, o, w := mayAggregate(part, outer)
+			known, own, writers = known+k, own+o, writers+w
 		}
-		if aggregates > 0 || insert && own > 0 || own > 1 {
+		if known > 0 || own > 0 && (insert || own+writers > 1) {
 			return errors.New("an aggregate gives a row")
 		}
 	}
-	if len(n.FromClause) == 1 && n.FromClause[0].GetRangeVar().GetRelname() == markerName {
+	if isMarker(n.FromClause) {
 		return nil
 	}
 	return needsMarker(n.WhereClause)
@@ -135,9 +262,18 @@ func needsMarker(n *pg.Node) error {
 		return errors.New("its condition does not need the marker")
 	}
 	inner := link.Subselect.GetSelectStmt()
-	if len(inner.GetFromClause()) != 1 || inner.FromClause[0].GetRangeVar().GetRelname() != markerName || inner.FromClause[0].GetRangeVar().Schemaname != "" ||
-		inner.WithClause != nil || inner.HavingClause != nil || len(outputCalls(inner)) > 0 {
+	if !isMarker(inner.GetFromClause()) || inner.WithClause != nil || inner.HavingClause != nil || inner.GroupClause != nil ||
+		len(inner.TargetList) != 1 || inner.TargetList[0].GetResTarget().Val.GetAConst() == nil {
 		return errors.New("its EXISTS does not ask for the marker")
 	}
 	return nil
+}
+
+func hasMarker(n *pg.Node) bool {
+	s := n.GetSelectStmt()
+	return isMarker(s.GetFromClause()) || needsMarker(s.GetWhereClause()) == nil
+}
+
+func isMarker(from []*pg.Node) bool {
+	return len(from) == 1 && from[0].GetRangeVar().GetRelname() == markerName && from[0].GetRangeVar().Schemaname == ""
 }

@@ -2,17 +2,26 @@ package pgsql
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 
 	pg "github.com/sqlc-dev/oliphant"
 )
 
-// builtins lists PostgreSQL's own functions, a line each: a letter and the name. h: no overload is volatile or an
-// aggregate; v: one is volatile; a: one is an aggregate.
+// builtins lists PostgreSQL's own functions and operators, a line each: a class and the name.
 //
 //go:embed builtins.txt
 var builtins string
+
+// The classes of functions. A name in no line is the user's: it may write, and it may be an aggregate.
+const (
+	harmless  = 'h' // no overload is volatile or an aggregate
+	unstable  = 'n' // writes nothing, but gives another value each time
+	writing   = 'v' // an overload is volatile or runs SQL that it is given: it may write
+	aggregate = 'a' // an overload is an aggregate, none may write
+	unknown   = 0
+)
 
 var builtinClass = sync.OnceValue(func() map[string]byte {
 	classes := map[string]byte{}
@@ -22,48 +31,87 @@ var builtinClass = sync.OnceValue(func() map[string]byte {
 	return classes
 })
 
-// isHarmless reports whether every overload of the function only computes.
-func isHarmless(name string) bool { return builtinClass()[name] == 'h' || builtinClass()[name] == 'a' }
-
-// isAggregate reports whether the function is one of PostgreSQL's aggregates.
-func isAggregate(name string) bool { return builtinClass()[name] == 'a' }
-
-// mayAggregate reports whether the function is an aggregate, or one of the user's own, which nothing here tells.
-func mayAggregate(name string) bool {
-	class := builtinClass()[name]
-	return class == 'a' || class == 0
+// call is a place where a function is called, by name or by an operator.
+type call struct {
+	node   any
+	name   string
+	class  byte
+	window bool // it has an OVER: it is no aggregate of the query
 }
 
-// functionName returns the function's name as the catalog has it, with its schema when it is not pg_catalog.
-func functionName(call *pg.FuncCall) string {
-	parts := make([]string, len(call.Funcname))
-	for i, n := range call.Funcname {
-		parts[i] = n.GetString_().GetSval()
-	}
-	return strings.TrimPrefix(strings.Join(parts, "."), "pg_catalog.")
+func (c call) mayWrite() bool { return c.class == writing || c.class == unknown }
+
+func (c call) mayAggregate() bool {
+	return !c.window && (c.class == aggregate || c.class == unknown)
 }
 
-// calls returns the function calls below n, without those below a node that skip reports.
-func calls(n *pg.Node, skip func(any) bool) []*pg.FuncCall {
-	var out []*pg.FuncCall
+// calls returns the calls below n, without those below a node that skip reports.
+func calls(n *pg.Node, skip func(any) bool) []call {
+	var out []call
 	walk(n, func(m any) bool {
 		if skip != nil && skip(m) {
 			return false
 		}
-		if call, ok := m.(*pg.FuncCall); ok {
-			out = append(out, call)
+		switch m := m.(type) {
+		case *pg.FuncCall:
+			name := catalogName(m.Funcname)
+			out = append(out, call{m, name, builtinClass()[name], m.Over != nil})
+		case *pg.JsonArrayAgg:
+			out = append(out, call{m, "json_arrayagg", aggregate, m.Constructor.GetOver() != nil})
+		case *pg.JsonObjectAgg:
+			out = append(out, call{m, "json_objectagg", aggregate, m.Constructor.GetOver() != nil})
+		case *pg.A_Expr:
+			if !isBetween(m.Kind) {
+				out = append(out, operatorCalls(m, m.Name)...)
+			}
+		case *pg.SubLink:
+			out = append(out, operatorCalls(m, m.OperName)...)
+		case *pg.SortBy:
+			out = append(out, operatorCalls(m, m.UseOp)...)
 		}
 		return true
 	})
 	return out
 }
 
-// CallsFunction reports whether the statement calls any function that may write.
-func (s *Statement) CallsFunction() bool {
-	for _, call := range calls(s.node, nil) {
-		if !isHarmless(functionName(call)) {
-			return true
-		}
+// operatorCalls returns the call that an operator is. A function of the user's own stands behind a name that PostgreSQL
+// does not have; one that adds to a name it has can't be told.
+func operatorCalls(node any, operator []*pg.Node) []call {
+	if len(operator) == 0 {
+		return nil
 	}
-	return false
+	name := catalogName(operator)
+	if class, ok := builtinClass()[name]; ok {
+		return []call{{node, name, class, false}}
+	}
+	return []call{{node, "the operator " + name, writing, false}}
 }
+
+// isBetween reports whether the expression's name is no operator's but a word.
+func isBetween(kind pg.A_Expr_Kind) bool {
+	return kind >= pg.A_Expr_Kind_AEXPR_BETWEEN && kind <= pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM
+}
+
+// catalogName returns a name as builtins has it, with the schema when it is not pg_catalog.
+func catalogName(name []*pg.Node) string {
+	parts := make([]string, len(name))
+	for i, n := range name {
+		parts[i] = n.GetString_().GetSval()
+	}
+	if len(parts) == 2 && parts[0] == "pg_catalog" {
+		return parts[1]
+	}
+	return strings.Join(parts, ".")
+}
+
+// writingCall returns the name of a function that is called below n and may write, or "".
+func writingCall(n *pg.Node) string {
+	all := calls(n, nil)
+	if i := slices.IndexFunc(all, call.mayWrite); i >= 0 {
+		return all[i].name
+	}
+	return ""
+}
+
+// CallsFunction reports whether the statement calls any function that may write.
+func (s *Statement) CallsFunction() bool { return writingCall(s.node) != "" }

@@ -96,7 +96,7 @@ func (s *Statement) Guard(inbox Inbox, label string, expect Expect, postgres int
 		return "", &Unguardable{reason}
 	}
 	if !s.isTakenApart() {
-		return "", &Unguardable{"it stands in parentheses behind its WITH"}
+		return "", &Unguardable{"its WITH can't be told from the rest"}
 	}
 	c := composition{
 		s: s, label: label, expect: expect, first: inbox.Columns() + 1,
@@ -206,18 +206,19 @@ type withParts struct {
 }
 
 func (s *Statement) withParts() withParts {
-	first, verb := s.withTokens()
-	if verb == 0 {
+	first, main := s.withTokens()
+	if main == 0 {
 		return withParts{main: s.tokens[0].start}
 	}
 	return withParts{
 		present: true, recursive: withClause(s.node).Recursive,
-		start: s.tokens[first-1].end, end: s.tokens[verb-1].end, main: s.tokens[verb].start,
+		start: s.tokens[first-1].end, end: s.tokens[main-1].end, main: s.tokens[main].start,
 	}
 }
 
-// withTokens returns the index of the first token of the WITH queries and of the verb behind them; 0 and 0 without WITH.
-func (s *Statement) withTokens() (first, verb int) {
+// withTokens returns the index of the first token of the WITH queries and of the one behind them, where the statement
+// proper begins; 0 and 0 without WITH.
+func (s *Statement) withTokens() (first, main int) {
 	with := withClause(s.node)
 	if with == nil {
 		return 0, 0
@@ -226,14 +227,18 @@ func (s *Statement) withTokens() (first, verb int) {
 	if with.Recursive {
 		first = 2
 	}
-	return first, s.find(first, len(s.tokens), isVerb)
+	last := with.Ctes[len(with.Ctes)-1].GetCommonTableExpr()
+	_, closing := s.cteBody(last)
+	if last.SearchClause == nil && last.CycleClause == nil {
+		return first, closing + 1
+	}
+	return first, s.find(closing+1, len(s.tokens), isVerb)
 }
 
-// isTakenApart reports whether the statement's WITH queries can be told from the rest: WITH … (SELECT …) hides where that
-// begins.
+// isTakenApart reports whether the statement's WITH queries can be told from the rest.
 func (s *Statement) isTakenApart() bool {
-	_, verb := s.withTokens()
-	return verb < len(s.tokens)
+	_, main := s.withTokens()
+	return main < len(s.tokens)
 }
 
 func isVerb(kind pg.Token) bool {

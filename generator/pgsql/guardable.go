@@ -8,6 +8,9 @@ import (
 
 // unguardable says why the statement can't stand behind the marker in one statement, or returns "". What is allowed is
 // listed, so that a form nobody thought of falls to the transaction plan.
+//
+// What a name hides is not seen here: a view that calls a function, a domain's check, a cast or an operator that the user
+// added to a name of PostgreSQL's, a function called as if it were a column.
 func (s *Statement) unguardable(postgres int) string {
 	if s.Kind == Call {
 		return "CALL can't stand in a WITH query"
@@ -16,10 +19,8 @@ func (s *Statement) unguardable(postgres int) string {
 	for _, n := range with.GetCtes() {
 		cte := n.GetCommonTableExpr()
 		if !modifies(cte.Ctequery) {
-			for _, call := range calls(cte.Ctequery, nil) {
-				if name := functionName(call); !isHarmless(name) {
-					return "its WITH query " + cte.Ctename + " calls " + name + ", which may write"
-				}
+			if name := writingCall(cte.Ctequery); name != "" {
+				return "its WITH query " + cte.Ctename + " calls " + name + ", which may write"
 			}
 			continue
 		}
@@ -71,86 +72,84 @@ func unguardableInsert(n *pg.InsertStmt) string {
 		if source.SortClause != nil || source.LimitCount != nil || source.LimitOffset != nil || source.WithClause != nil {
 			return "its VALUES has clauses of its own"
 		}
-		return rowWithoutInput(source.ValuesLists, nil, mayAggregate)
 	}
-	return unguardableSource(source, mayAggregate)
+	if reason := unguardableSource(source); reason != "" {
+		return reason
+	}
+	return aggregates(source, call.mayAggregate)
 }
 
-// unguardableSelect lets one function of the user's own be called: were that an aggregate, nothing would be called for rows
-// that do not pass the guard. Of two, one could be called on what the other makes of no rows.
 func unguardableSelect(n *pg.SelectStmt) string {
 	if len(n.ValuesLists) > 0 {
 		return "VALUES has no FROM to guard"
 	}
-	unknown := 0
-	for _, call := range outputCalls(n) {
-		if call.Over == nil && builtinClass()[functionName(call)] == 0 {
-			unknown++
-		}
+	if reason := unguardableSource(n); reason != "" {
+		return reason
 	}
-	if unknown == 1 {
-		return unguardableSource(n, isAggregate)
+	// A lone function of the user's own may be an aggregate: for no rows it then has nothing to do. Beside another that may
+	// write, that one would be called on what it makes of no rows.
+	writers := slices.DeleteFunc(outputCalls(n), func(c call) bool { return !c.mayWrite() })
+	if len(writers) == 1 {
+		return aggregates(n, func(c call) bool { return c.class == aggregate && !c.window })
 	}
-	return unguardableSource(n, mayAggregate)
+	return aggregates(n, call.mayAggregate)
 }
 
 // unguardableSource says why a SELECT may give a row although none passes the guard in its WHERE.
-func unguardableSource(n *pg.SelectStmt, aggregates func(name string) bool) string {
-	switch {
-	case n.Op != pg.SetOperation_SETOP_NONE:
+func unguardableSource(n *pg.SelectStmt) string {
+	if n.Op != pg.SetOperation_SETOP_NONE {
 		return "its SELECT is a UNION, INTERSECT or EXCEPT"
-	case n.HavingClause != nil && n.GroupClause == nil:
+	}
+	if n.HavingClause != nil && n.GroupClause == nil {
 		return "its SELECT gives a row even when no row passes the guard"
 	}
-	return rowWithoutInput(nil, n, aggregates)
-}
-
-// rowWithoutInput says why VALUES or a SELECT may give a row without input: an aggregate without GROUP BY does, wherever it
-// stands behind the FROM, also in a subquery that takes its argument from outside; and so do grouping sets, which may
-// contain the empty one.
-func rowWithoutInput(values []*pg.Node, n *pg.SelectStmt, aggregates func(name string) bool) string {
-	for _, g := range n.GetGroupClause() {
+	for _, g := range n.GroupClause {
 		if g.GetGroupingSet() != nil {
 			return "its GROUP BY may give a row even when no row passes the guard"
-		}
-	}
-	if len(n.GetGroupClause()) > 0 {
-		return ""
-	}
-	output := outputCalls(n)
-	for _, v := range values {
-		output = append(output, calls(v, nil)...)
-	}
-	for _, call := range output {
-		if name := functionName(call); call.Over == nil && aggregates(name) {
-			return "its SELECT calls " + name + ", which may be an aggregate and give a row even when no row passes the guard"
 		}
 	}
 	return ""
 }
 
-// outputCalls returns the function calls of a SELECT that can be aggregates of its own.
-func outputCalls(n *pg.SelectStmt) []*pg.FuncCall {
-	var out []*pg.FuncCall
-	for _, part := range slices.Concat(n.GetTargetList(), n.GetSortClause(), n.GetDistinctClause(), n.GetWindowClause()) {
-		out = append(out, calls(part, nil)...)
+// aggregates says why VALUES or a SELECT gives a row without input: an aggregate without GROUP BY does.
+func aggregates(n *pg.SelectStmt, is func(call) bool) string {
+	if len(n.GroupClause) > 0 {
+		return ""
+	}
+	all := outputCalls(n)
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return "its SELECT calls " + all[i].name + ", which may be an aggregate and give a row even when no row passes the guard"
+	}
+	return ""
+}
+
+// outputCalls returns the calls of VALUES or a SELECT that can be aggregates of its own: those behind its FROM. A subquery
+// there has some when it takes their argument from that FROM.
+func outputCalls(n *pg.SelectStmt) []call {
+	skip := isSubquery
+	if len(n.FromClause) > 0 {
+		skip = nil
+	}
+	var out []call
+	for _, part := range slices.Concat(n.TargetList, n.ValuesLists, n.SortClause, n.DistinctClause, n.WindowClause) {
+		out = append(out, calls(part, skip)...)
 	}
 	return out
 }
 
 // ungatedCall returns the name of a function that may write and may be called although the guard does not hold, or "".
 // What is computed for a row that passed the guard is called for such rows only: values, SET, RETURNING, a SELECT's
-// columns. Everything else (conditions, sources, subqueries) must call harmless functions alone.
+// columns. Everything else (conditions, sources, subqueries, a window's frame) must call harmless functions alone.
 func ungatedCall(n *pg.Node, with *pg.WithClause) string {
-	gated := map[*pg.FuncCall]bool{}
+	gated := map[any]bool{}
 	for _, row := range gatedExpressions(n) {
-		for _, call := range calls(row, isSubquery) {
-			gated[call] = true
+		for _, c := range calls(row, isUngated) {
+			gated[c.node] = true
 		}
 	}
-	for _, call := range calls(n, func(m any) bool { return with != nil && m == any(with) }) {
-		if name := functionName(call); !gated[call] && !isHarmless(name) {
-			return name
+	for _, c := range calls(n, func(m any) bool { return with != nil && m == any(with) }) {
+		if c.mayWrite() && !gated[c.node] {
+			return c.name
 		}
 	}
 	return ""
@@ -182,4 +181,11 @@ func gatedExpressions(n *pg.Node) []*pg.Node {
 func isSubquery(m any) bool {
 	_, ok := m.(*pg.SubLink)
 	return ok
+}
+
+// isUngated reports whether what is below may be computed before any row has come: a subquery, and the frame of a window,
+// which PostgreSQL computes before it asks for the first row.
+func isUngated(m any) bool {
+	_, window := m.(*pg.WindowDef)
+	return window || isSubquery(m)
 }

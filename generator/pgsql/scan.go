@@ -48,6 +48,8 @@ func scan(sql string) ([]token, []occurrence, []Problem) {
 			name := sql[t.end:raw[last].End]
 			if text != "@" {
 				problems = append(problems, gluedOperator(t.start, int(raw[last].End), text, name))
+			} else if i > 0 && int(raw[i-1].End) == t.start && isWord(sql, raw[i-1]) {
+				problems = append(problems, gluedWord(raw[i-1], int(raw[last].End), sql))
 			}
 			t.end, t.kind, i = int(raw[last].End), pg.Token_PARAM, last
 			params = append(params, occurrence{t.end - len(name) - 1, t.end, name})
@@ -82,6 +84,20 @@ func gluedOperator(start, end int, operator, name string) Problem {
 		start, end, "ambiguous-parameter",
 		operator + name + " can be read as the operator " + operator + " before " + name + " or as " + rest +
 			" before the parameter @" + name + "; write " + rest + " @" + name + " or " + operator + " " + name,
+	}
+}
+
+// isWord reports whether what is written right behind t would become a part of it.
+func isWord(sql string, t *pg.ScanToken) bool {
+	last := sql[t.End-1]
+	return last == '_' || last == '$' || last >= 0x80 || '0' <= last && last <= '9' || 'a' <= last|0x20 && last|0x20 <= 'z'
+}
+
+func gluedWord(word *pg.ScanToken, end int, sql string) Problem {
+	left, right := sql[word.Start:word.End], sql[word.End:end]
+	return Problem{
+		int(word.Start), end, "ambiguous-parameter",
+		left + right + " has no space before the parameter " + right + "; write " + left + " " + right,
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Statement) guardEdits() ([]edit, error) {
 // guardRange guards the statement whose tokens are [from,to).
 func (s *Statement) guardRange(n *pg.Node, from, to int) ([]edit, error) {
 	if from >= to || !isVerb(s.tokens[from].kind) {
-		return nil, &Unguardable{"it stands in parentheses"}
+		return nil, &Unguardable{"it is not written as a plain SELECT"}
 	}
 	switch n := n.Node.(type) {
 	case *pg.Node_InsertStmt:
@@ -69,7 +69,7 @@ func (s *Statement) guardInsert(n *pg.InsertStmt, from, to int) ([]edit, error) 
 	}
 	start := s.find(from, to, func(k pg.Token) bool { return k == pg.Token_SELECT })
 	if start == to {
-		return nil, &Unguardable{"its SELECT stands in parentheses"}
+		return nil, &Unguardable{"its rows are not written as a plain SELECT"}
 	}
 	return s.guardWhere(start, to, endsWhere), nil
 }
@@ -78,7 +78,7 @@ func (s *Statement) guardInsert(n *pg.InsertStmt, from, to int) ([]edit, error) 
 func (s *Statement) guardValues(from, to int) ([]edit, error) {
 	values := s.find(from, to, func(k pg.Token) bool { return k == pg.Token_VALUES })
 	if values == to {
-		return nil, &Unguardable{"its VALUES stands in parentheses"}
+		return nil, &Unguardable{"its rows are not written as plain VALUES"}
 	}
 	keyword, open := s.tokens[values], s.tokens[values+1]
 	last := s.tokens[s.closing(values+1)]

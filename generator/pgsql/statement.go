@@ -111,7 +111,7 @@ func (s *Statement) classify() *Problem {
 		s.returning = n.MergeStmt.ReturningClause != nil
 	case *pg.Node_SelectStmt:
 		s.Kind = Select
-		if n.SelectStmt.IntoClause != nil {
+		if makesTable(n.SelectStmt) {
 			return s.refuse("SELECT INTO makes a table; tables belong in a migration")
 		}
 	case *pg.Node_CallStmt:
@@ -121,6 +121,16 @@ func (s *Statement) classify() *Problem {
 	}
 	s.Writes = writes(s.node)
 	return nil
+}
+
+// makesTable reports whether a SELECT has an INTO; of a UNION its first has it.
+func makesTable(n *pg.SelectStmt) bool {
+	for ; n != nil; n = n.Larg {
+		if n.IntoClause != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Statement) refuse(reason string) *Problem {

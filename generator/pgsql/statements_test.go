@@ -10,6 +10,7 @@ const (
 	severalRows      = "several VALUES rows"
 	defaultValue     = "DEFAULT is not allowed"
 	mayWriteCall     = "which may write"
+	plainSelect      = "not written as"
 	merge            = "MERGE can't stand in a WITH query before PostgreSQL 17"
 )
 
@@ -111,7 +112,8 @@ var statements = []statement{
 	{"INSERT INTO entry AS e (id, note) VALUES (@message_id, @name)", ""},
 	{"INSERT INTO entry (id, note, side, uid) VALUES (@message_id, @message_id, upper(@name), @uid)", ""},
 	{"INSERT INTO entry (id, doc) VALUES (@message_id, jsonb_build_object('who', @name::text, 'n', @amount::bigint))", ""},
-	{"INSERT INTO entry (id, amount) VALUES (@message_id, (SELECT sum(balance) FROM ledger WHERE active OR false))", perhapsAggregateValues},
+	{"INSERT INTO entry (id, amount) VALUES (@message_id, (SELECT sum(balance) FROM ledger WHERE active OR false))", ""},
+	{"INSERT INTO entry (id, amount) SELECT @message_id, (SELECT count(*) FROM ledger)", ""},
 	{"INSERT INTO entry (id, amount) VALUES (@message_id, (SELECT balance FROM ledger WHERE merchant_id = 1))", ""},
 	{"INSERT INTO entry (id, side) VALUES (@message_id, CASE WHEN @amount::bigint > 0 THEN 'debit' ELSE 'credit' END)", ""},
 	{"INSERT INTO entry (id, merchant_id) VALUES ('a', 1), ('b', @merchant_id)", severalRows},
@@ -145,7 +147,7 @@ var statements = []statement{
 	{"INSERT INTO entry (id, amount) SELECT 'r' || coalesce(side, ''), count(*) FROM entry GROUP BY ROLLUP (side)", "GROUP BY may give a row"},
 	{"INSERT INTO entry (id, amount) SELECT 'u' || twice(amount), 1 FROM entry", perhapsAggregate},
 	{"INSERT INTO entry (id) SELECT 'u1' UNION SELECT 'u2'", "UNION"},
-	{"INSERT INTO entry (id) (SELECT 'p')", "stands in parentheses"},
+	{"INSERT INTO entry (id) (SELECT 'p')", plainSelect},
 	{"INSERT INTO parted VALUES (9, 1, @amount) ON CONFLICT (id, part) DO UPDATE SET n = parted.n + 1", ""},
 	// DELETE
 	{"DELETE FROM entry WHERE id = 'e1'", ""},
@@ -183,7 +185,57 @@ var statements = []statement{
 	{"SELECT pg_notify('payments', @name::text)", ""},
 	{"SELECT pay(1, 1) UNION SELECT pay(2, 1)", "UNION"},
 	{"CALL post(@merchant_id, @amount)", "CALL"},
+	// what would act without a row
+	{"INSERT INTO entry (id, doc) SELECT 'json', JSON_ARRAYAGG(amount) FROM entry", perhapsAggregate},
+	{"INSERT INTO entry (id, doc) SELECT 'json', JSON_OBJECTAGG(id : amount) FROM entry", perhapsAggregate},
+	{"INSERT INTO entry (id, doc) SELECT 'json' || side, JSON_ARRAYAGG(amount) FROM entry GROUP BY side", ""},
+	{"INSERT INTO entry (id, amount) SELECT 'fixed', count(*) FROM entry WHERE side = 'debit' GROUP BY side", ""},
+	{"INSERT INTO entry (id, amount) SELECT 'constant', count(*) FROM entry GROUP BY 'x'::text", ""},
+	{"INSERT INTO entry (id, amount) SELECT DISTINCT 'w', sum(count(*)) OVER () FROM entry", perhapsAggregate},
+	{"SELECT sum(balance) OVER (ROWS BETWEEN pay(1, 1) PRECEDING AND CURRENT ROW) FROM ledger", mayWriteCall},
+	{"SELECT sum(balance) OVER w FROM ledger WINDOW w AS (ORDER BY merchant_id ROWS pay(1, 1) PRECEDING)", mayWriteCall},
+	{"INSERT INTO entry (id, amount) SELECT 'w' || id, sum(amount) OVER (ORDER BY id ROWS 1 PRECEDING) FROM entry", ""},
+	{"SELECT set_config('inboxgen.test', last_of(amount)::text, true) FROM entry", perhapsAggregate},
+	{"SELECT pay(1, last_of(amount) OVER ()) FROM entry", perhapsAggregate},
+	{"SELECT pay(1, 1), pay(2, 1)", perhapsAggregate},
+	{"SELECT pay(merchant_id, 1) FROM ledger ORDER BY pay(2, 1)", perhapsAggregate},
+	{"SELECT pay(merchant_id, 1) FROM ledger LIMIT pay(3, 1)", mayWriteCall},
+	{"SELECT DISTINCT pay(merchant_id, 1) FROM ledger ORDER BY 1 LIMIT 1", ""},
+	{"SELECT pay(merchant_id, 1) FROM ledger ORDER BY merchant_id DESC LIMIT 2 OFFSET 1", ""},
+	{"SELECT pay(merchant_id, 1), generate_series(1, 2) FROM ledger", ""},
+	{"SELECT pay(merchant_id, 1) FROM ledger ORDER BY merchant_id FOR UPDATE", ""},
+	{"SELECT pay(v.id, 1) FROM (VALUES (1), (2)) AS v(id) WHERE v.id > 0 OR v.id < 0", ""},
+	{"SELECT p FROM ledger, LATERAL pay(merchant_id, 1) AS p", mayWriteCall},
+	{"SELECT pay(merchant_id, 1) FROM ledger GROUP BY merchant_id HAVING pay(2, 1) > 0", mayWriteCall},
+	{"UPDATE ledger SET balance = (SELECT pay(1, 1)) WHERE merchant_id = 3", mayWriteCall},
+	{"UPDATE ledger SET balance = 0 FROM entry e WHERE e.amount > 0 OR ledger.merchant_id %%% 1", "calls the operator %%%, which may write"},
+	{"WITH a AS (SELECT merchant_id %%% 1 AS p FROM ledger) DELETE FROM entry", "calls the operator %%%, which may write"},
+	{"UPDATE ledger SET active = 3::bigint %%% 1 WHERE merchant_id = 2", ""},
+	{"UPDATE ledger SET active = 3::bigint OPERATOR(public.%%%) 1 WHERE merchant_id = 2", ""},
+	{`WITH a AS (SELECT "pg_catalog.upper"(1)) DELETE FROM entry`, mayWriteCall},
+	{"UPDATE ledger SET balance = 1 WHERE at < clock_timestamp() OR random() < 2", ""},
+	{"INSERT INTO entry (id, amount) VALUES (@message_id, length(gen_random_uuid()::text))", ""},
+	{"INSERT INTO entry (id, amount) VALUES ('e1', 5) ON CONFLICT (id) DO UPDATE SET amount = pay(1, 1)", ""},
+	{"INSERT INTO entry (id, amount) VALUES ('e1', 5) ON CONFLICT (id) DO UPDATE SET amount = 2 WHERE pay(1, 1) > 0", mayWriteCall},
+	{"WITH unread AS (UPDATE ledger SET balance = balance + 1 WHERE active OR false) DELETE FROM entry WHERE id = 'e1'", ""},
+	{"WITH unread AS (UPDATE ledger SET balance = balance + 1) SELECT count(*) FROM entry", perhapsAggregate},
+	{"UPDATE ruled SET balance = balance + @amount WHERE merchant_id = @merchant_id OR merchant_id = 2", ""},
+	{"DELETE FROM ruled WHERE merchant_id = 1 OR merchant_id = 2", ""},
+	{"MERGE INTO ledger l USING entry e ON l.merchant_id = e.merchant_id WHEN NOT MATCHED BY SOURCE AND l.active OR false THEN DELETE WHEN MATCHED THEN UPDATE SET balance = 0", merge},
+	{"MERGE INTO ledger l USING entry e ON l.merchant_id = e.merchant_id WHEN NOT MATCHED BY SOURCE THEN UPDATE SET balance = 1 RETURNING merge_action(), l.*", merge},
+	{"MERGE INTO ledger l USING (VALUES (3), (8)) v(id) ON l.merchant_id = v.id WHEN MATCHED THEN DO NOTHING WHEN NOT MATCHED THEN INSERT VALUES (v.id, DEFAULT)", merge},
+	{"UPDATE ledger SET balance = balance + @amount WHERE merchant_id = 1 RETURNING WITH (OLD AS o, NEW AS n) o.balance, n.balance", ""},
+	// forms that hide where the statement begins
+	{"WITH update AS (SELECT 1 AS x) UPDATE ledger SET balance = 0 FROM update WHERE x = merchant_id", ""},
+	{"WITH a AS (DELETE FROM entry RETURNING *) TABLE a", plainSelect},
+	{"WITH a AS (DELETE FROM entry RETURNING *) (SELECT * FROM a)", plainSelect},
+	{"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SEARCH DEPTH FIRST BY i SET o CYCLE i SET c USING p DELETE FROM entry USING n WHERE n.i = amount", ""},
+	{"INSERT INTO entry TABLE copies", plainSelect},
+	{"INSERT INTO entry (id) WITH w AS (SELECT 'w' AS id) SELECT id FROM w", ""},
+	{"TABLE entry FOR UPDATE", plainSelect},
 }
 
-// perhapsAggregateValues: the sum stands in a subquery whose own it is, which is not looked at closely.
-const perhapsAggregateValues = perhapsAggregate
+// since says which server understands what not all of them do.
+var since = map[string]int{
+	"JSON_ARRAYAGG": 17, "JSON_OBJECTAGG": 17, "NOT MATCHED BY SOURCE": 17, "RETURNING merge_action": 17, "RETURNING WITH": 18,
+}

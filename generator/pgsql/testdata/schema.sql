@@ -49,3 +49,16 @@ CREATE FUNCTION twice(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ SELE
 CREATE PROCEDURE post(merchant bigint, amount bigint) LANGUAGE sql
   AS $$ UPDATE ledger SET balance = balance + amount WHERE merchant_id = merchant $$;
 CREATE AGGREGATE last_of(bigint) (SFUNC = int8larger, STYPE = bigint);
+CREATE FUNCTION marks(a bigint, b bigint) RETURNS boolean LANGUAGE sql
+  AS $$ UPDATE ledger SET note = 'marked' WHERE merchant_id = a RETURNING true $$;
+CREATE OPERATOR %%% (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = marks);
+CREATE FUNCTION "pg_catalog.upper"(n bigint) RETURNS bigint LANGUAGE sql AS $$ SELECT pay(n, 1) $$;
+
+CREATE TABLE copies (LIKE entry);
+INSERT INTO copies (id, amount, side) VALUES ('c1', 1, 'debit');
+
+CREATE VIEW ruled AS SELECT merchant_id, balance FROM ledger;
+CREATE RULE ruled_update AS ON UPDATE TO ruled DO INSTEAD
+  UPDATE ledger SET balance = NEW.balance, note = 'by rule' WHERE merchant_id = OLD.merchant_id RETURNING merchant_id, balance;
+CREATE RULE ruled_delete AS ON DELETE TO ruled DO INSTEAD
+  DELETE FROM ledger WHERE merchant_id = OLD.merchant_id RETURNING merchant_id, balance;
