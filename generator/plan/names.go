@@ -66,11 +66,11 @@ func declaredNames(d ast.Decl) []string {
 }
 
 // localNames are the variables that generated functions declare.
-var localNames = []string{"batch", "c", "client", "ctx", "d", "db", "dial", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
+var localNames = []string{"batch", "c", "client", "ctx", "d", "db", "deadLetters", "dial", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
 
 // reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
 func (b *builder) reserved() map[string]bool {
-	out := map[string]bool{"context": true, "fmt": true, "json": true, "kgo": true, "pgtype": true, "pgx": true, "proto": true, "strconv": true, "time": true}
+	out := map[string]bool{"context": true, "fmt": true, "json": true, "kgo": true, "message": true, "pgtype": true, "pgx": true, "proto": true, "strconv": true, "time": true}
 	for _, name := range types.Universe.Names() {
 		out[name] = true
 	}

@@ -72,16 +72,22 @@ func (d *decoder) checkConsumer(c *Consumer, m written) {
 
 // checkProperties refuses AMQP's properties where there is no AMQP.
 func (d *decoder) checkProperties(c *Consumer) {
-	const text = "%s can't be property:%s with a kafka source, whose records have no properties: write header:NAME or field:PATH"
-	if c.Source == nil || c.Source.Kafka == nil {
+	const text = "%s can't be property:%s with a %s source, whose messages have no properties: write header:NAME or field:PATH"
+	var source string
+	switch {
+	case c.Source != nil && c.Source.Kafka != nil:
+		source = "kafka"
+	case c.Source != nil && c.Source.Watermill != nil:
+		source = "watermill"
+	default:
 		return
 	}
 	if c.TypeFrom != nil && c.TypeFrom.From == "property" {
-		d.Errorf(c.TypeFrom.Pos, "source", text, "type_from", c.TypeFrom.Name)
+		d.Errorf(c.TypeFrom.Pos, "source", text, "type_from", c.TypeFrom.Name, source)
 	}
 	for _, m := range c.Messages {
 		if m.ID.From == "property" {
-			d.Errorf(m.ID.Pos, "source", text, "id", m.ID.Name)
+			d.Errorf(m.ID.Pos, "source", text, "id", m.ID.Name, source)
 		}
 	}
 }

@@ -127,8 +127,9 @@ func newSource(pos diag.Position) (*Source, form) {
 		keys: []key{
 			nested("kafka", &s.Kafka, newKafka),
 			nested("rabbitmq", &s.RabbitMQ, newRabbitMQ),
+			nested("watermill", &s.Watermill, newWatermill),
 		},
-		check: func(d *decoder, m written) { m.exactlyOne(d, "kafka", "rabbitmq") },
+		check: func(d *decoder, m written) { m.exactlyOne(d, "kafka", "rabbitmq", "watermill") },
 	}
 }
 
@@ -148,6 +149,10 @@ func newKafka(pos diag.Position) (*Kafka, form) {
 			}
 		},
 	}
+}
+
+func newWatermill(pos diag.Position) (*Watermill, form) {
+	return &Watermill{Pos: pos}, form{}
 }
 
 func newRabbitMQ(pos diag.Position) (*RabbitMQ, form) {

@@ -32,6 +32,7 @@ func TestSchemaKeys(t *testing.T) {
 	_, forms["source"] = newSource(at)
 	_, forms["kafka"] = newKafka(at)
 	_, forms["rabbitmq"] = newRabbitMQ(at)
+	_, forms["watermill"] = newWatermill(at)
 	_, forms["duplicates"] = newDuplicates(at)
 	_, forms["version"] = newVersion(at)
 	_, forms["outbox"] = newOutbox(at)

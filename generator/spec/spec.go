@@ -72,11 +72,17 @@ type Consumer struct {
 	Messages   []*Message // in the order written
 }
 
-// Source is the broker a consumer reads from; exactly one of Kafka and RabbitMQ is set.
+// Source is what a consumer reads from; exactly one of its parts is set.
 type Source struct {
-	Pos      diag.Position
-	Kafka    *Kafka
-	RabbitMQ *RabbitMQ
+	Pos       diag.Position
+	Kafka     *Kafka
+	RabbitMQ  *RabbitMQ
+	Watermill *Watermill
+}
+
+// Watermill is a router of Watermill's, which is set up in Go.
+type Watermill struct {
+	Pos diag.Position
 }
 
 // Kafka is a source on a Kafka cluster.

@@ -79,27 +79,50 @@ type letter struct {
 	origin   map[string]string // where it came from, in the broker's words
 }
 
-// headers returns the letter's headers. They begin with inboxgen-, so that they never hide one of the producer's.
+// headers returns the letter's headers. They begin with letterPrefix, so that they never hide one of the producer's.
 func (l letter) headers() map[string]string {
 	out := map[string]string{
-		"inboxgen-consumer": l.consumer,
-		"inboxgen-error":    shortened(l.err.Error()),
-		"inboxgen-reason":   reason(l.err),
-		"inboxgen-attempts": strconv.Itoa(l.attempts),
-		"inboxgen-time":     time.Now().UTC().Format(time.RFC3339Nano),
+		letterPrefix + "consumer": l.consumer,
+		letterPrefix + "error":    shortened(l.err.Error()),
+		letterPrefix + "reason":   reason(l.err),
+		letterPrefix + "attempts": strconv.Itoa(l.attempts),
+		letterPrefix + "time":     time.Now().UTC().Format(time.RFC3339Nano),
 	}
 	var message *MessageError
 	if errors.As(l.err, &message) {
-		out["inboxgen-message"], out["inboxgen-id"] = message.Message, shortened(message.ID)
+		out[letterPrefix+"message"], out[letterPrefix+"id"] = message.Message, shortened(message.ID)
 	}
 	var server *pgconn.PgError
 	if errors.As(l.err, &server) {
-		out["inboxgen-sqlstate"] = server.Code
+		out[letterPrefix+"sqlstate"] = server.Code
 	}
 	for name, value := range l.origin {
-		out["inboxgen-"+name] = value
+		out[letterPrefix+name] = value
 	}
 	return out
+}
+
+// DeadLetter is a message in the dead letter, with what its headers tell.
+type DeadLetter struct {
+	Delivery
+	Consumer, Message, ID string
+	Reason                string // decode, expectation, id, reused-id, type or database
+	Error, SQLState       string
+	Attempts              int
+	Time                  time.Time // when it was moved there
+}
+
+const letterPrefix = "inboxgen-"
+
+// readLetter is the reverse of letter.headers. What another program put there has none of it.
+func readLetter(d Delivery) DeadLetter {
+	h := func(name string) string { return d.Headers[letterPrefix+name] }
+	attempts, _ := strconv.Atoi(h("attempts"))
+	at, _ := time.Parse(time.RFC3339Nano, h("time"))
+	return DeadLetter{
+		Delivery: d, Consumer: h("consumer"), Message: h("message"), ID: h("id"), Reason: h("reason"), Error: h("error"),
+		SQLState: h("sqlstate"), Attempts: attempts, Time: at,
+	}
 }
 
 // reason is the cause of a dead letter in one word, to filter by.

@@ -76,14 +76,24 @@ func unknownType(wireType, policy string) (delivery, error) {
 
 type decoder func(Delivery) (delivery, error)
 
-// handle decodes a message and applies it in a transaction of its own.
-func (i *inbox) handle(ctx context.Context, in Delivery, decode decoder) (Outcome, error) {
+// prepare decodes a message and chooses its database.
+func (i *inbox) prepare(ctx context.Context, in Delivery, decode decoder) (delivery, *inbox, error) {
 	d, err := decode(in)
 	d.headers = in.Headers
 	if err != nil {
+		return d, nil, err
+	}
+	there, err := i.routed(ctx, in)
+	return d, there, err
+}
+
+// handle decodes a message and applies it in a transaction of its own.
+func (i *inbox) handle(ctx context.Context, in Delivery, decode decoder) (Outcome, error) {
+	d, there, err := i.prepare(ctx, in, decode)
+	if err != nil {
 		return i.undecoded(ctx, d, err)
 	}
-	return i.apply(ctx, d)
+	return there.apply(ctx, d)
 }
 
 // handleTx decodes a message and applies it inside the caller's transaction.

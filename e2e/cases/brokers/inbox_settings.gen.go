@@ -46,4 +46,5 @@ var windows = []window{
 	{"topic", 8 * 24 * time.Hour},
 	{"undead", 8 * 24 * time.Hour},
 	{"queue", 8 * 24 * time.Hour},
+	{"router", 8 * 24 * time.Hour},
 }

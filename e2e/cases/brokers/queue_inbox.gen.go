@@ -54,6 +54,12 @@ func (c *Queue) ConsumeRabbitMQ(ctx context.Context, dial DialRabbitMQ, options 
 	return c.inbox.consumeRabbitMQ(ctx, dial, "payments", 100, decodeQueue, options)
 }
 
+// RedriveRabbitMQ moves the messages that choose picks of a queue of dead letters back to where they came from, and returns
+// how many.
+func (c *Queue) RedriveRabbitMQ(ctx context.Context, dial DialRabbitMQ, deadLetters string, choose func(DeadLetter) bool) (int, error) {
+	return redriveRabbitMQ(ctx, dial, deadLetters, choose)
+}
+
 // HandlePaid applies one Paid in a transaction of its own.
 func (c *Queue) HandlePaid(ctx context.Context, id string, m Paid) (Outcome, error) {
 	return c.inbox.apply(ctx, queuePaid(id, m))

@@ -60,6 +60,13 @@ func (c *Topic) ConsumeKafka(ctx context.Context, client *kgo.Client, options Ka
 	return c.inbox.consumeKafka(ctx, client, "payments.dlq", decodeTopic, options)
 }
 
+// RedriveKafka sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how
+// many. They stay in that topic, too: sent back once more, what was applied meanwhile is a duplicate. The options say where
+// the brokers are.
+func (c *Topic) RedriveKafka(ctx context.Context, options []kgo.Opt, deadLetters string, choose func(DeadLetter) bool) (int, error) {
+	return redriveKafka(ctx, options, deadLetters, choose)
+}
+
 // HandlePaid applies one Paid in a transaction of its own.
 func (c *Topic) HandlePaid(ctx context.Context, m Paid) (Outcome, error) {
 	return c.inbox.apply(ctx, topicPaid(m))

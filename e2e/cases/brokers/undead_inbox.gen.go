@@ -58,6 +58,13 @@ func (c *Undead) ConsumeKafka(ctx context.Context, client *kgo.Client, options K
 	return c.inbox.consumeKafka(ctx, client, "", decodeUndead, options)
 }
 
+// RedriveKafka sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how
+// many. They stay in that topic, too: sent back once more, what was applied meanwhile is a duplicate. The options say where
+// the brokers are.
+func (c *Undead) RedriveKafka(ctx context.Context, options []kgo.Opt, deadLetters string, choose func(DeadLetter) bool) (int, error) {
+	return redriveKafka(ctx, options, deadLetters, choose)
+}
+
 // HandlePaid applies one Paid in a transaction of its own.
 func (c *Undead) HandlePaid(ctx context.Context, m Paid) (Outcome, error) {
 	return c.inbox.apply(ctx, undeadPaid(m))

@@ -79,6 +79,7 @@ type inbox struct {
 	logger   *slog.Logger
 	observe  func(ctx context.Context, e Event)
 	meter    meter
+	route    func(ctx context.Context, d Delivery) (DB, error) // nil: all to db
 }
 
 // meter counts what happens, for metrics.

@@ -24,30 +24,26 @@ type Result struct {
 // ErrNotTried says that a message stands behind one that failed and may succeed later: applying it would change the order.
 var ErrNotTried = errors.New("not tried, because an earlier message of the batch failed")
 
-// handleBatch decodes messages and applies them in their order.
+// handleBatch decodes messages and applies them in their order, where they go to one database.
 func (i *inbox) handleBatch(ctx context.Context, in []Delivery, decode decoder) []Result {
 	results := make([]Result, len(in))
-	var deliveries []delivery
-	var positions []int // of the deliveries in in
+	var parts parts
 	stopped := false
 	for n, message := range in {
 		if stopped {
 			results[n].Err = ErrNotTried
 			continue
 		}
-		d, err := decode(message)
-		d.headers = message.Headers
+		d, there, err := i.prepare(ctx, message, decode)
 		if err == nil {
-			deliveries, positions = append(deliveries, d), append(positions, n)
+			parts.add(there, d, n)
 			continue
 		}
 		outcome, err := i.undecoded(ctx, d, err)
 		results[n] = Result{outcome, err}
 		stopped = err != nil && Classify(err) != Poison
 	}
-	for k, r := range i.applyBatch(ctx, deliveries) {
-		results[positions[k]] = r
-	}
+	parts.apply(ctx, results)
 	return results
 }
 

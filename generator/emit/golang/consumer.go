@@ -17,6 +17,8 @@ const (
 	jsonPath   = "encoding/json"
 	protoPath  = "google.golang.org/protobuf/proto"
 	kgoPath    = "github.com/twmb/franz-go/pkg/kgo"
+
+	watermillPath = "github.com/ThreeDotsLabs/watermill/message"
 )
 
 // consumer prints one consumer: its type, the dispatcher, and per message the methods, the decoder and the SQL.
@@ -75,6 +77,13 @@ func source(p *printer, c *plan.Consumer) {
 	if c.Spec.Source == nil {
 		return
 	}
+	if c.Spec.Source.Watermill != nil {
+		p.comment("Watermill returns a handler for a Watermill router, which applies each message in a transaction of its own.")
+		p.P("func (c *", c.GoName, ") Watermill() ", p.qualified(watermillPath, "NoPublishHandlerFunc"), " {")
+		p.P("\treturn c.inbox.", p.support("watermill", "watermill"), "(", c.DecodeFunc(), ")")
+		p.P("}")
+		return
+	}
 	p.support("consume", "Consuming")
 	if kafka := c.Spec.Source.Kafka; kafka != nil {
 		kafkaMethods(p, c, kafka)
@@ -98,6 +107,11 @@ func kafkaMethods(p *printer, c *plan.Consumer, kafka *spec.Kafka) {
 	p.P("func (c *", c.GoName, ") ConsumeKafka(ctx ", p.qualified("context", "Context"), ", client *", p.qualified(kgoPath, "Client"), ", options ", p.support("kafka", "KafkaOptions"), ") error {")
 	p.P("\treturn c.inbox.consumeKafka(ctx, client, ", strconv.Quote(kafka.DeadLetter.Value), ", ", c.DecodeFunc(), ", options)")
 	p.P("}")
+	p.comment("RedriveKafka sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how\n"+
+		"many. They stay in that topic, too: sent back once more, what was applied meanwhile is a duplicate. The options say where\nthe brokers are.")
+	p.P("func (c *", c.GoName, ") RedriveKafka(ctx ", p.qualified("context", "Context"), ", options []", p.qualified(kgoPath, "Opt"), ", deadLetters string, choose func(DeadLetter) bool) (int, error) {")
+	p.P("\treturn ", p.support("kafka_redrive", "redriveKafka"), "(ctx, options, deadLetters, choose)")
+	p.P("}")
 }
 
 func rabbitmqMethods(p *printer, c *plan.Consumer, rabbitmq *spec.RabbitMQ) {
@@ -106,6 +120,10 @@ func rabbitmqMethods(p *printer, c *plan.Consumer, rabbitmq *spec.RabbitMQ) {
 		"acknowledged behind the database. An error means that a message must not be passed over; it was not acknowledged.")
 	p.P("func (c *", c.GoName, ") ConsumeRabbitMQ(ctx ", p.qualified("context", "Context"), ", dial ", p.support("rabbitmq", "DialRabbitMQ"), ", options RabbitMQOptions) error {")
 	p.P("\treturn c.inbox.consumeRabbitMQ(ctx, dial, ", queue, ", ", strconv.Itoa(rabbitmq.Prefetch.Value), ", ", c.DecodeFunc(), ", options)")
+	p.P("}")
+	p.comment("RedriveRabbitMQ moves the messages that choose picks of a queue of dead letters back to where they came from, and returns\nhow many.")
+	p.P("func (c *", c.GoName, ") RedriveRabbitMQ(ctx ", p.qualified("context", "Context"), ", dial DialRabbitMQ, deadLetters string, choose func(DeadLetter) bool) (int, error) {")
+	p.P("\treturn ", p.support("rabbitmq_redrive", "redriveRabbitMQ"), "(ctx, dial, deadLetters, choose)")
 	p.P("}")
 }
 

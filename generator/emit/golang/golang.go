@@ -61,7 +61,7 @@ type emitter struct {
 }
 
 // always are the files of the support code that every package gets; the others go where something they declare is used.
-var always = []string{"batch.go", "decode.go", "errors.go", "inbox.go", "retention.go"}
+var always = []string{"batch.go", "decode.go", "errors.go", "inbox.go", "retention.go", "route.go"}
 
 // support returns a file of the support code, which is copied with its package clause changed.
 func (e *emitter) support(base string) (emit.File, error) {

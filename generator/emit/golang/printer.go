@@ -102,6 +102,8 @@ var ourPackages = map[string]string{
 	jsonPath:   "json",
 	protoPath:  "proto",
 	kgoPath:    "kgo",
+
+	watermillPath: "message",
 }
 
 // source returns the whole file of p, its imports grouped as goimports and gofumpt leave them: the standard library first.
