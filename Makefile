@@ -6,6 +6,7 @@ MODULES := $(patsubst ./%,%,$(patsubst %/go.mod,%,$(shell find . -name go.mod \
 TOOLS := $(CURDIR)/.cache/bin
 TESTFLAGS ?=
 FUZZTIME ?= 10s
+CHAOSFLAGS ?=
 
 # in-modules COMMAND: runs it in every module, and fails at the end if one failed.
 in-modules = @failed=0; for dir in $(MODULES); do \
@@ -51,6 +52,10 @@ generated: ## check that generated files are what go generate writes
 .PHONY: fuzz
 fuzz: servers ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: chaos
+chaos: servers ## send 100,000 messages through both brokers while things break (CHAOSFLAGS="-seed 1 -messages 5000")
+	cd e2e && go run ./chaos $(CHAOSFLAGS)
 
 .PHONY: bench
 bench: ## compare the speed of generation with sqlc's

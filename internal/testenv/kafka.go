@@ -60,5 +60,5 @@ func kafkaCommand(_ *Broker, home string) *exec.Cmd {
 
 // java starts quickly and stays small.
 func java(libs string) []string {
-	return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m", "-cp", filepath.Join(libs, "*")}
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx512m", "-Djava.io.tmpdir=.", "-cp", filepath.Join(libs, "*")}
 }
