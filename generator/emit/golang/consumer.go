@@ -102,12 +102,12 @@ func kafkaMethods(p *printer, c *plan.Consumer, kafka *spec.Kafka) {
 	p.P("func (c *", c.GoName, ") KafkaClientOptions() []", p.qualified(kgoPath, "Opt"), " {")
 	p.P("\treturn kafkaClientOptions(", strconv.Quote(kafka.Group.Value), ", []string{", strings.Join(topics, ", "), "})")
 	p.P("}")
-	p.comment("ConsumeKafka applies the messages of "+names(kafka.Topics)+" until ctx is done, and then returns nil. Offsets are committed\n"+
+	p.comment("ConsumeKafka applies the messages of " + names(kafka.Topics) + " until ctx is done, and then returns nil. Offsets are committed\n" +
 		"behind the database. An error means that a message must not be passed over; it was not acknowledged.")
 	p.P("func (c *", c.GoName, ") ConsumeKafka(ctx ", p.qualified("context", "Context"), ", client *", p.qualified(kgoPath, "Client"), ", options ", p.support("kafka", "KafkaOptions"), ") error {")
 	p.P("\treturn c.inbox.consumeKafka(ctx, client, ", strconv.Quote(kafka.DeadLetter.Value), ", ", c.DecodeFunc(), ", options)")
 	p.P("}")
-	p.comment("RedriveKafka sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how\n"+
+	p.comment("RedriveKafka sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how\n" +
 		"many. They stay in that topic, too: sent back once more, what was applied meanwhile is a duplicate. The options say where\nthe brokers are.")
 	p.P("func (c *", c.GoName, ") RedriveKafka(ctx ", p.qualified("context", "Context"), ", options []", p.qualified(kgoPath, "Opt"), ", deadLetters string, choose func(DeadLetter) bool) (int, error) {")
 	p.P("\treturn ", p.support("kafka_redrive", "redriveKafka"), "(ctx, options, deadLetters, choose)")
