@@ -110,7 +110,7 @@ func (f *fleet) watch(cmd *exec.Cmd) {
 			break
 		}
 	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && ok && status.Signal() != syscall.SIGKILL {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && ok && status.Signal() != syscall.SIGKILL && status.Signal() != syscall.SIGTERM {
 		f.failures = append(f.failures, fmt.Errorf("a consumer ended by itself: %w", err))
 	}
 	f.mu.Unlock()

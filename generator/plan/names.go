@@ -66,7 +66,7 @@ func declaredNames(d ast.Decl) []string {
 }
 
 // localNames are the variables that generated functions declare.
-var localNames = []string{"batch", "c", "client", "ctx", "d", "db", "deadLetters", "dial", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
+var localNames = []string{"batch", "c", "choose", "client", "ctx", "d", "db", "deadLetters", "dial", "e", "err", "id", "m", "n", "options", "source", "tx", "wireType"}
 
 // reserved lists the names that an import must not have: it would be shadowed, or shadow what the code means.
 func (b *builder) reserved() map[string]bool {
