@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inboxgen/inboxgen/generator"
+	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/plan"
+	"github.com/inboxgen/inboxgen/generator/spec"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -55,9 +57,21 @@ func explain(w io.Writer, m *plan.Model, args []string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("there is no %s in the spec; it has %s", args[0], strings.Join(known, ", "))
+		return unknownName(args[0], m, known)
 	}
 	return nil
+}
+
+// unknownName says what the argument may have meant.
+func unknownName(name string, m *plan.Model, messages []string) error {
+	known := slices.Clone(messages)
+	for _, c := range m.Consumers {
+		known = append(known, c.Spec.Key.Value)
+	}
+	if best := diag.Nearest(name, known); best != "" {
+		return fmt.Errorf("there is no %s in the spec; did you mean %s?", name, best)
+	}
+	return fmt.Errorf("there is no %s in the spec; it has %s", name, strings.Join(messages, ", "))
 }
 
 func explainMessage(w io.Writer, model *plan.Model, c *plan.Consumer, m *plan.Message) {
@@ -69,13 +83,14 @@ func explainMessage(w io.Writer, model *plan.Model, c *plan.Consumer, m *plan.Me
 	line("because", "%s", m.Reason)
 	line("wire type", "%s", m.WireType)
 	line("key", "(consumer_name %q, message_id from %s)", c.Ledger, idSource(m.ID))
-	line("kept for", "%s", model.Spec.Inbox.Retention.Value)
+	line("kept for", "%s", spec.FormatDuration(model.Retention))
 	if model.Inbox.DetectReuse {
 		line("content", "%s", orNothing(m.Shape))
 	}
 	if m.Plan == plan.Guarded {
 		marker := []string{"consumer_name", "message_id", "fingerprint"}[:model.Inbox.Columns()]
 		explainStatement(w, "statement", m.Guarded, m.Effects[0], marker)
+		fmt.Fprintf(w, "\n  in a batch, behind the markers of all its messages in one statement:\n\n%s\n", indent(m.Effects[0].SQL))
 		return
 	}
 	fmt.Fprintf(w, "\n  marker, with BEGIN in one round trip:\n\n%s\n", indent(model.Inbox.MarkerSQL()))
@@ -86,7 +101,7 @@ func explainMessage(w io.Writer, model *plan.Model, c *plan.Consumer, m *plan.Me
 	if slices.ContainsFunc(m.Effects, func(s *plan.Statement) bool { return s.ByTag && s.Expect != 0 }) {
 		after = "COMMIT follows in a round trip of its own, once the number of rows is checked"
 	}
-	fmt.Fprintf(w, "\n  %s\n", after)
+	fmt.Fprintf(w, "\n  %s; in a batch the effects run as they are here, behind the markers of all its messages in one statement\n", after)
 }
 
 func explainStatement(w io.Writer, title, sql string, s *plan.Statement, marker []string) {

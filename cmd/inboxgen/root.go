@@ -102,6 +102,9 @@ func (a *app) specFile() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if info, err := os.Stat(start); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("-C %s: there is no such directory", a.dir)
+	}
 	if a.spec != "" {
 		file := a.spec
 		if !filepath.IsAbs(file) {

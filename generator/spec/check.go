@@ -28,7 +28,7 @@ func (d *decoder) checkWindows(s *Spec) {
 	}
 	if r := s.Inbox.Retention; r.Set && r.Value <= longest.Value {
 		d.Errorf(r.Pos, "retention", "retention must be longer than the %s of %s at %s, or a late duplicate is applied again: write more than that",
-			name, longest.Value, longest.Pos)
+			name, FormatDuration(longest.Value), longest.Pos)
 	}
 }
 

@@ -239,3 +239,22 @@ var slashPath = kind[string]{what: "a path relative to the spec, such as effects
 }}
 
 var driveLetter = regexp.MustCompile(`\A[A-Za-z]:`)
+
+// FormatDuration writes a duration as a spec does: 8d, 1d12h, 90m.
+func FormatDuration(d time.Duration) string {
+	text := ""
+	if days := d / (24 * time.Hour); days > 0 {
+		text = strconv.Itoa(int(days)) + "d"
+		if d %= 24 * time.Hour; d == 0 {
+			return text
+		}
+	}
+	rest := d.String()
+	if strings.HasSuffix(rest, "m0s") {
+		rest = strings.TrimSuffix(rest, "0s")
+	}
+	if strings.HasSuffix(rest, "h0m") {
+		rest = strings.TrimSuffix(rest, "0m")
+	}
+	return text + rest
+}
