@@ -79,6 +79,9 @@ func (r *rabbitmqReader) run(ctx, work context.Context) error {
 			return nil
 		case isStop(err):
 			return stopped(err)
+		case errors.Is(err, errIdle):
+			attempts = 0
+			continue
 		case errors.As(err, &refused) && refused.Code == amqp.AccessRefused:
 			return stopped(fmt.Errorf("queue %s: %w", r.options.Queue, err))
 		}
@@ -96,6 +99,10 @@ func isStop(err error) bool {
 	var stop stopError
 	return errors.As(err, &stop)
 }
+
+// errIdle ends a session that has had no message for long, to open another. A quorum queue that is deleted and at once made
+// again is one that RabbitMQ 3 neither ends the session of nor delivers to.
+var errIdle = errors.New("no message for long")
 
 // rabbitmqSession is one channel and what tells that it has ended. Each has notifications of its own: those of an older
 // channel, and acknowledgements on it, must not reach a newer one.
@@ -179,11 +186,15 @@ func openChannel(ctx context.Context, conn *amqp.Connection) (*amqp.Channel, err
 // collect waits for a message, and then a little for more. It returns none when ctx is done or the session has ended.
 func (s *rabbitmqSession) collect(ctx context.Context, options RabbitMQOptions) ([]amqp.Delivery, error) {
 	var batch []amqp.Delivery
+	idle := time.NewTimer(10 * options.MaxBackoff)
+	defer idle.Stop()
 	select {
 	case <-ctx.Done():
 		return nil, nil
 	case err := <-s.ended:
 		return nil, err
+	case <-idle.C:
+		return nil, errIdle
 	case d, ok := <-s.deliveries:
 		if !ok {
 			return nil, <-s.ended

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -141,7 +142,7 @@ func reason(err error) string {
 func shortened(s string) string {
 	const limit = 2000
 	if len(s) > limit {
-		return s[:limit] + "…"
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return s
 }

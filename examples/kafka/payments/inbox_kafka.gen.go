@@ -33,6 +33,7 @@ func kafkaClientOptions(group string, topics []string) []kgo.Opt {
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(500 * time.Millisecond), // a partition that was set back is not fetched before this has passed
 	}
 }
 
