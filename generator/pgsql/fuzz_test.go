@@ -2,8 +2,12 @@ package pgsql
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	pg "github.com/sqlc-dev/oliphant"
 )
 
 // FuzzGuard builds statements from the input, guards them, and has the checker, which knows nothing of how that is done,
@@ -44,6 +48,7 @@ func checkGuard(t *testing.T, sql string) {
 	if len(problems) > 0 || s == nil {
 		return
 	}
+	checkNumbers(t, s)
 	if problems := s.CheckInbox(ledgerInbox); len(problems) > 0 {
 		return
 	}
@@ -58,6 +63,31 @@ func checkGuard(t *testing.T, sql string) {
 		if _, _, err := s.Check("c.M", ExpectSome, postgres); err != nil && guarded != "" {
 			t.Fatalf("guarded, but not checked: %v:\n%s", err, sql)
 		}
+	}
+}
+
+// checkNumbers has the numbered statement parsed again: it must be one, with a parameter wherever the user's has one.
+func checkNumbers(t *testing.T, s *Statement) {
+	n, err := parseOne(s.SQL())
+	if err != nil {
+		t.Fatalf("%v:\n%s\nnumbered:\n%s", err, s.Source, s.SQL())
+	}
+	at := map[int32]int32{} // by place: (a, b) = (…) has its values in the tree twice
+	walk(n, func(m any) bool {
+		if p, ok := m.(*pg.ParamRef); ok {
+			at[p.Location] = p.Number
+		}
+		return true
+	})
+	var want []int32
+	for i, p := range s.parameters {
+		for range p.occurrences {
+			want = append(want, int32(i+1))
+		}
+	}
+	numbers := slices.Sorted(maps.Values(at))
+	if !slices.Equal(numbers, want) {
+		t.Fatalf("numbers %v, want %v:\n%s\nnumbered:\n%s", numbers, want, s.Source, s.SQL())
 	}
 }
 
@@ -229,12 +259,16 @@ func (b *builder) query(depth int) {
 	b.maybe(2, func() { b.from(depth, "FROM") })
 	b.where(depth)
 	b.maybe(5, func() {
-		b.one("GROUP BY a", "GROUP BY ROLLUP (a)", "GROUP BY ()", "GROUP BY GROUPING SETS ((a), ())", "GROUP BY a HAVING true", "HAVING true")
+		b.one("GROUP BY a", "GROUP BY ROLLUP (a)", "GROUP BY ()", "GROUP BY 'c'::text", "GROUP BY 1", "GROUP BY GROUPING SETS ((a), ())", "GROUP BY a HAVING true", "HAVING true")
 	})
-	b.maybe(6, func() { b.one("WINDOW w AS (PARTITION BY a)", "WINDOW w AS ()") })
-	b.maybe(6, func() { b.one("UNION SELECT 1", "UNION ALL SELECT f(1)", "EXCEPT SELECT 1", "INTERSECT SELECT 1") })
+	b.maybe(6, func() {
+		b.one("WINDOW w AS (PARTITION BY a)", "WINDOW w AS ()", "WINDOW w AS (ORDER BY a ROWS n(1) PRECEDING)")
+	})
+	b.maybe(6, func() { b.one("UNION SELECT 1", "UNION ALL SELECT n(1)", "EXCEPT SELECT 1", "INTERSECT SELECT 1") })
 	b.maybe(5, func() { b.out.WriteString(" ORDER BY"); b.expression(depth) })
-	b.maybe(5, func() { b.one("LIMIT 1", "LIMIT (SELECT 1)", "OFFSET 1", "FETCH FIRST 1 ROW ONLY", "LIMIT 1 OFFSET 2") })
+	b.maybe(5, func() {
+		b.one("LIMIT 1", "LIMIT (SELECT 1)", "OFFSET 1", "FETCH FIRST 1 ROW ONLY", "LIMIT n(1)", "LIMIT 1 OFFSET 2")
+	})
 	b.maybe(6, func() { b.one("FOR UPDATE", "FOR UPDATE SKIP LOCKED", "FOR SHARE OF x") })
 	if paren {
 		b.out.WriteString(")")
@@ -292,7 +326,7 @@ func (b *builder) condition(depth int) {
 	b.comment()
 	switch b.choose(10) {
 	case 0:
-		b.one("a = @x", "true", "a IS NULL", "doc ? 'k'", "a BETWEEN 1 AND 2", "a ->> 'where' = @y", "x.a = any(@list::bigint[])")
+		b.one("a = @x", "true", "a IS NULL", "doc ? 'k'", "a BETWEEN '1' AND '2'", "a %%% ANY (ARRAY['x', 'y'])", "a OPERATOR(public.%%%) 'x'", "a ->> 'where' = @y", "x.a = any(@list::bigint[])")
 	case 1, 2:
 		b.condition(max(depth-1, 0))
 		b.one("OR", "AND", "OR NOT")
@@ -316,7 +350,7 @@ func (b *builder) condition(depth int) {
 func (b *builder) atom(depth int) {
 	switch k := b.choose(5); {
 	case k < 2 || depth == 0:
-		b.one("a = @x", "b", "a IN (1, 2)", "f(1)", "lower(a) = 'x'", `"where"`, "nextval('s') > 0")
+		b.one("a = @x", "b", "a IN ('1', '2')", "f(1)", "lower(a) = 'x'", `"where"`, "nextval('q') > 0")
 	case k == 2:
 		b.one("EXISTS (", "a IN (", "a = ALL (")
 		b.query(depth - 1)
@@ -331,7 +365,9 @@ func (b *builder) expression(depth int) {
 	case k < 4:
 		b.one("@x", "a", "1", "@a.b", "@x::text", "'s'", "ARRAY[@x]", "a[1]", "NULL")
 	case k == 4:
-		b.one("f(@x)", "count(*)", "sum(a)", "count(*) OVER ()", "now()", "s.f(1)", "pg_catalog.count(*)", "nextval('s')", "coalesce(@x, 1)", "random()")
+		b.one("f(@x)", "count(*)", "sum(a)", "count(*) OVER ()", "now()", "s.f(1)", "pg_catalog.count(*)", "nextval('q')", "coalesce(@x, 1)", "random()",
+			"JSON_ARRAYAGG(a)", "n(1)", "my(a)", "count(*) OVER (ORDER BY a ROWS n(1) PRECEDING)", "count(*) OVER (ORDER BY a ROWS 1 PRECEDING)",
+			"set_config('inboxgen.test', 'x', true)", "set_config('inboxgen.test', my(a), true)", "a %%% 'x'", "sum(count(*)) OVER ()")
 	case k == 5 && depth > 0:
 		b.out.WriteString(" (")
 		b.query(depth - 1)
@@ -360,13 +396,7 @@ func TestBuilder(t *testing.T) {
 	parsed, guarded := 0, 0
 	const n = 4000
 	for i := range n {
-		input := make([]byte, 60)
-		state := uint32(i*2654435761 + 1)
-		for j := range input {
-			state = state*1664525 + 1013904223
-			input[j] = byte(state >> 24)
-		}
-		b := &builder{input: input}
+		b := &builder{input: randomBytes(i)}
 		b.statement(2)
 		s, problems := Parse(b.out.String())
 		if len(problems) > 0 {

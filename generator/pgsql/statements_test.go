@@ -86,6 +86,7 @@ var statements = []statement{
 	{"UPDATE ledger SET balance = @amount::bigint::text::bigint WHERE merchant_id = CAST(@merchant_id AS bigint)", ""},
 	{"UPDATE ledger SET balance = @ (0 - @amount::bigint) WHERE merchant_id = @merchant_id", ""},
 	{"UPDATE ledger SET note = @name, name = @name WHERE merchant_id = @merchant_id", ""},
+	{"UPDATE ledger SET (note, name) = (@name, @name) WHERE merchant_id = @merchant_id", ""},
 	{"UPDATE ledger SET note = @name WHERE name = @name::varchar OR note = @name::text", ""},
 	{"UPDATE ledger SET note = @message_id, uid = @uid WHERE uid = @uid OR @consumer_name = 'nobody'", ""},
 	{"UPDATE ledger SET active = NOT active WHERE name LIKE 't%' OR name ~ '^o' OR name ILIKE @name", ""},

@@ -187,6 +187,9 @@ func parameterUses(root *pg.Node) (assigned map[int]bool, cast map[int]*pg.TypeN
 			if r := v.GetResTarget(); r != nil {
 				v = r.Val
 			}
+			if m := v.GetMultiAssignRef(); m.GetSource().GetRowExpr() != nil && int(m.Colno) <= len(m.Source.GetRowExpr().Args) {
+				v = m.Source.GetRowExpr().Args[m.Colno-1]
+			}
 			if p := v.GetParamRef(); p != nil {
 				assigned[int(p.Location)] = true
 			}
