@@ -58,8 +58,9 @@ chaos: servers ## send 100,000 messages through both brokers while things break 
 	cd e2e && go run ./chaos $(CHAOSFLAGS)
 
 .PHONY: bench
-bench: ## compare the speed of generation with sqlc's
+bench: servers ## compare generation with sqlc's, and what is generated with what is written by hand
 	cd bench && go run .
+	cd e2e && go run ./speed && go run ./speed -latency 1ms -messages 5000
 
 $(TOOLS)/stamp: tools/go.mod tools/go.sum
 	cd tools && go build -o $(TOOLS)/ tool
