@@ -201,6 +201,34 @@ func TestRabbitMQOwnDeadLetter(t *testing.T) {
 	q.emptied(stop)
 }
 
+// TestRabbitMQDeliveryCount has a message come back to its quorum queue before it fails for good.
+func TestRabbitMQDeliveryCount(t *testing.T) {
+	t.Parallel()
+	pool := (&database{url: testenv.Postgres(t, 18).Database(t)}).with(t, "brokers")
+	q := newQueue(t, testenv.RabbitMQ(t), queueTypes["quorum"])
+	q.publish("Paid", "lost", 404)
+	for range 2 {
+		conn, err := q.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		channel, err := conn.Channel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		settled(t, func() bool { _, ok, err := channel.Get(q.name, false); return ok && err == nil })
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	stop := q.consume(brokers.NewQueue(pool), brokers.RabbitMQOptions{DeadLetterKey: q.dead})
+	settled(t, func() bool { return q.size(q.dead) == 1 })
+	q.emptied(stop)
+	if d, _, err := q.channel.Get(q.dead, true); err != nil || d.Headers["inboxgen-attempts"] != "3" {
+		t.Errorf("%v attempts: %v", d.Headers["inboxgen-attempts"], err)
+	}
+}
+
 // TestRabbitMQWaits has a row locked: nothing behind it is acknowledged, no more than the prefetch is held, and a consumer
 // that is stopped meanwhile gives everything back.
 func TestRabbitMQWaits(t *testing.T) {

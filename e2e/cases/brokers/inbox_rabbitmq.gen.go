@@ -316,6 +316,9 @@ func (r *rabbitmqReader) bury(ctx context.Context, d amqp.Delivery, failure erro
 	if headers == nil {
 		headers = amqp.Table{}
 	}
+	if returned, ok := d.Headers["x-delivery-count"].(int64); ok { // a quorum queue counts those that came back to it
+		attempts += int(returned)
+	}
 	origin := map[string]string{"queue": r.options.Queue, "exchange": d.Exchange, "routing-key": d.RoutingKey}
 	for name, value := range (letter{r.consumer, failure, attempts, origin}).headers() {
 		headers[name] = value
