@@ -69,12 +69,13 @@ func complaint(err error) string {
 // so the place is found by parsing ever shorter beginnings of the text.
 func (e syntaxError) diagnostic(file string) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Rule: "yaml-syntax", Message: "this is not YAML: " + e.complaint}
-	offset := e.firstCharacter(e.faultyLine())
+	line := e.faultyLine()
+	offset := e.firstCharacter(line)
 	if m := unknownAnchor.FindStringSubmatch(e.complaint); m != nil {
-		offset = max(0, exactOffset(e, e.faultyLine())-len(m[1]))
+		offset = max(0, exactOffset(e, line)-len(m[1]))
 		d.Rule, d.Message = "yaml-feature", aliasAdvice(m[1])
 	} else if rule := e.rule(); rule != nil {
-		offset, d.Message = e.apply(rule)
+		offset, d.Message = e.apply(rule, line)
 	}
 	d.Pos = positionIn(file, e.text, offset)
 	return d
@@ -89,11 +90,10 @@ func (e syntaxError) rule() *syntaxRule {
 	return nil
 }
 
-func (e syntaxError) apply(rule *syntaxRule) (offset int, message string) {
-	start := e.faultyLine()
-	offset = e.firstCharacter(start)
+func (e syntaxError) apply(rule *syntaxRule, line int) (offset int, message string) {
+	offset = e.firstCharacter(line)
 	if rule.find != nil {
-		offset = rule.find(e, start)
+		offset = rule.find(e, line)
 	}
 	if !strings.Contains(rule.advice, "%s") {
 		return offset, rule.advice
@@ -121,8 +121,29 @@ func (e syntaxError) faultyLine() int {
 		}
 		return starts[min(line, len(starts))-1]
 	}
-	n := sort.Search(len(starts)-1, func(i int) bool { return e.failsWithin(starts[i+1]) })
-	return starts[n]
+	// What the parser reports is wrong but near, and each look parses from the start: search around it first.
+	last := len(starts) - 1
+	fails := func(i int) bool { return i >= last || e.failsWithin(starts[i+1]) }
+	low, high := 0, min(max(e.line-1, 0), last)
+	if fails(high) {
+		for step := 1; high-step >= 0; step *= 2 {
+			if !fails(high - step) {
+				low = high - step + 1
+				break
+			}
+			high -= step
+		}
+	} else {
+		low, high = high+1, last
+		for step := 1; low+step < last; step *= 2 {
+			if fails(low + step) {
+				high = low + step
+				break
+			}
+			low += step + 1
+		}
+	}
+	return starts[low+sort.Search(high-low, func(i int) bool { return fails(low + i) })]
 }
 
 // failsWithin reports whether the first n bytes of the text already bring the same complaint.
