@@ -61,13 +61,13 @@ found() {
 # fetch SERVER: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
 fetch() {
 	case $1 in
-	kafka | rabbitmq) name=$1 what=$1 ;;
-	*) name=pg$1 what="PostgreSQL $1" ;;
+	kafka | rabbitmq) target=$1 what=$1 ;;
+	*) target=pg$1 what="PostgreSQL $1" ;;
 	esac
 	if [ "$(uname -sm)" != "Linux x86_64" ]; then
 		die "no $what here, and it can only be fetched for Linux on x86_64: see internal/testenv for the variable that says where it is"
 	fi
-	say "fetching $what into $cache/$name"
+	say "fetching $what into $cache/$target"
 	mkdir -p "$cache"
 	work=$(mktemp -d "$cache/fetch-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
@@ -81,11 +81,11 @@ fetch() {
 	*) fetch_postgresql "$1" ;;
 	esac
 	chmod -R u+w,go-w,a+rX "$work/new"
-	if [ "$name" = "pg$1" ]; then
+	if [ "$target" = "pg$1" ]; then
 		"$work/new/bin/postgres" --version >/dev/null || die "the PostgreSQL $1 that was fetched does not run on this system"
 	fi
 	# Somebody else may have been faster.
-	mv -T "$work/new" "$cache/$name" 2>/dev/null || found "$1" || die "cannot write $cache/$name"
+	mv -T "$work/new" "$cache/$target" 2>/dev/null || found "$1" || die "cannot write $cache/$target"
 	rm -rf "$work"
 }
 
