@@ -188,3 +188,68 @@ func TestKafkaLeavesNothing(t *testing.T) {
 	}
 	settled(t, func() bool { return runtime.NumGoroutine() <= before+2 }) // the producer's own come and go
 }
+
+// TestKafkaRestarts kills the broker under a consumer that goes on.
+func TestKafkaRestarts(t *testing.T) {
+	t.Parallel()
+	db := &database{url: testenv.Postgres(t, 18).Database(t)}
+	pool := db.with(t, "brokers")
+	accounts(t, pool, 2)
+	broker := testenv.PrivateKafka(t)
+	k := newTopic(t, broker, 2)
+	stop := k.consume(t, brokers.NewTopic(pool), brokers.KafkaOptions{})
+	const rounds, each = 3, 40
+	for round := range rounds {
+		for i := range each {
+			k.produce(t, k.paid("Paid", fmt.Sprint(round, " ", i), 1+i%2, int32(i%2)))
+		}
+		waitFor(t, pool, "SELECT count(*) > $1 FROM inbox", round*each+each/4)
+		if round < rounds-1 {
+			if err := errors.Join(broker.Kill(), broker.Restart(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	settled(t, func() bool { return k.committed(t) == rounds*each })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	holds(t, pool, int64(rounds*each), "SELECT sum(balance)::bigint FROM account")
+}
+
+// TestRabbitMQDatabaseDown crashes the database under a consumer of a queue: it holds no more than its prefetch, and nothing
+// goes to the dead letter.
+func TestRabbitMQDatabaseDown(t *testing.T) {
+	t.Parallel()
+	server := testenv.Private(t, 15, "synchronous_commit=on")
+	db := &database{url: server.Database(t)}
+	pool := db.with(t, "brokers")
+	accounts(t, pool, 1)
+	q := newQueue(t, testenv.RabbitMQ(t), nil)
+	log := &watching{Handler: slog.DiscardHandler}
+	options := brokers.RabbitMQOptions{Prefetch: 20, DeadLetterKey: q.dead}
+	stop := q.consume(brokers.NewQueue(pool, brokers.WithLogger(slog.New(log))), options)
+	for i := range 100 {
+		q.publish("Paid", fmt.Sprint("before", i), 1)
+	}
+	waitFor(t, pool, "SELECT balance = 100 FROM account WHERE id = 1")
+	if err := server.Stop(testenv.Immediate); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		q.publish("Paid", fmt.Sprint("after", i), 1)
+	}
+	before := log.retries.Load()
+	settled(t, func() bool { return log.retries.Load() > before+10 })
+	if n := q.size(q.name); n != 180 {
+		t.Errorf("%d of 200 messages are left in the queue", n)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, pool, "SELECT balance = 300 FROM account WHERE id = 1")
+	q.emptied(stop)
+	if n := q.size(q.dead); n != 0 {
+		t.Errorf("%d messages went to the dead letter because the database was down", n)
+	}
+}
