@@ -49,7 +49,7 @@ var ways = []way{
 	}},
 	{"transaction", func(ctx context.Context, pool *pgxpool.Pool, messages []ledger.Paid) error {
 		return each(messages, func(m ledger.Paid) (ledger.Outcome, error) {
-			return consumer(pool).HandleRefunded(ctx, ledger.Refunded{EventID: m.EventID, MerchantID: m.MerchantID, Amount: m.Amount})
+			return consumer(pool).HandleRefunded(ctx, ledger.Refunded(m))
 		})
 	}},
 	{fmt.Sprintf("batches of %d", batchSize), func(ctx context.Context, pool *pgxpool.Pool, messages []ledger.Paid) error {
