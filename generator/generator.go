@@ -69,7 +69,7 @@ func (g *run) generate(file string) {
 	}
 	m := g.result.Model
 	dir := outputDir(m.Spec)
-	source := relativeSource(dir, m.Spec.File)
+	source := emit.Relative(dir, m.Spec.File)
 	files, err := golang.Files(m, source)
 	if err != nil {
 		g.diags.Errorf(diag.Position{File: file}, "internal", "the generated code can't be printed; please report this: %s", err)
@@ -151,23 +151,6 @@ func isGenerated(text []byte) bool {
 }
 
 func outputDir(s *spec.Spec) string { return path.Join(path.Dir(s.File), s.Output.Dir.Value) }
-
-// relativeSource returns the slash path from dir to the spec, both relative to the root.
-func relativeSource(dir, file string) string {
-	from, to := splitPath(dir), splitPath(file)
-	common := 0
-	for common < len(from) && common < len(to)-1 && from[common] == to[common] {
-		common++
-	}
-	return path.Join(path.Join(slices.Repeat([]string{".."}, len(from)-common)...), path.Join(to[common:]...))
-}
-
-func splitPath(p string) []string {
-	if p == "." {
-		return nil
-	}
-	return strings.Split(p, "/")
-}
 
 // schema reads the team's DDL. What can't be parsed, such as a dump with data, is no error: it only takes away what the
 // plans could know.

@@ -147,6 +147,7 @@ func (a *app) report(p project, diags []diag.Diagnostic) error {
 	shown := slices.Clone(diags)
 	for i := range shown {
 		shown[i].Pos.File = a.shown(p, shown[i].Pos.File)
+		shown[i].Message = strings.ReplaceAll(shown[i].Message, p.spec+":", a.shown(p, p.spec)+":") // other positions
 	}
 	source := func(file string) []byte {
 		text, err := os.ReadFile(filepath.Join(a.dir, filepath.FromSlash(file)))

@@ -140,7 +140,7 @@ func (w *writer) readLock() []entry {
 
 // relative returns a path as the manifest records it: from the manifest's directory.
 func (w *writer) relative(name string) string {
-	return strings.TrimPrefix(name, strings.TrimPrefix(path.Dir(w.lock)+"/", "./"))
+	return emit.Relative(path.Dir(w.lock), name)
 }
 
 func hash(text []byte) string {
