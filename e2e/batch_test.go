@@ -218,13 +218,14 @@ func TestBatchInEveryWay(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
 		pool := db.with(t, "ledger")
 		a := openAccount(t, pool)
-		want := int64(0)
+		want, next := int64(0), 0
 		check := func(t *testing.T, db ledger.DB) {
 			t.Helper()
+			next++
 			c := ledger.NewAccounting(db)
 			var batch []ledger.Delivery
 			for kind, change := range kinds {
-				batch = append(batch, money(kind, t.Name()+kind+fmt.Sprint(want), 100), message("Paid", `{"event_id": %q, "merchant_id": 9, "amount": 1}`, kind))
+				batch = append(batch, money(kind, fmt.Sprint(kind, next), 100), message("Paid", `{"event_id": %q, "merchant_id": 9, "amount": 1}`, kind))
 				want += change
 			}
 			for _, outcome := range []ledger.Outcome{ledger.Applied, ledger.Duplicate} {
