@@ -19,7 +19,7 @@ var ledgerInbox = Inbox{Table: "inbox", MessageIDType: "text", DetectReuse: true
 // values are what the parameters of the statements are given.
 var values = map[string]any{
 	"message_id": "m-1", "consumer_name": "books", "merchant_id": int64(1), "amount": int64(7), "name": "one",
-	"uid": "00000000-0000-0000-0000-000000000001", "doc": `{"a": 1}`,
+	"uid": "00000000-0000-0000-0000-000000000001", "doc": `{"a": 1}`, "mood": "good",
 }
 
 // contents is all that the statements can change.

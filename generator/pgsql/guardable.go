@@ -68,6 +68,9 @@ func unguardableInsert(n *pg.InsertStmt) string {
 			if v.GetSetToDefault() != nil {
 				return "DEFAULT is not allowed in a SELECT"
 			}
+			if v.GetRowExpr() != nil {
+				return "a ROW in a SELECT would lose the type of its column; cast it"
+			}
 		}
 		if source.SortClause != nil || source.LimitCount != nil || source.LimitOffset != nil || source.WithClause != nil {
 			return "its VALUES has clauses of its own"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// refusal is a statement that can't be an effect: what is marked, and the whole text of the error.
+// refusal is a statement that can't be an effect: what is marked ("" for all of it), and the whole text of the error.
 type refusal struct{ sql, marked, text string }
 
 const (
@@ -84,10 +84,13 @@ var refusals = []refusal{
 	{"SELECT f(@a@b)", "a@b", "a@b has no space before the parameter @b; write a @b"},
 	{"UPDATE t SET b = 1 WHERE (WITH d AS (DELETE FROM u RETURNING 1) SELECT true FROM d)", "d", "PostgreSQL allows a WITH query that modifies data only in the statement's outermost WITH; move d there"},
 	{"DELETE FROM t WHERE CURRENT OF c", "", "WHERE CURRENT OF needs a cursor, and an effect has none; name the row by its key"},
-	{"DELETE FRM t", "F", "syntax error at or near \"FRM\""},
-	{"UPDATE t SET a = 'é☃' WHERE WHERE", "", "syntax error at or near \"WHERE\""},
-	{"UPDATE t SET a = 'x", "", "unterminated quoted string at or near \"'x\""},
-	{"UPDATE t SET a = (", "", "syntax error at end of input"},
+	{"DELETE FRM t", "FRM", "syntax error at or near \"FRM\""},
+	{"UPDATE t SET a = 'é☃' WHERE WHERE", "WHERE", "syntax error at or near \"WHERE\""},
+	{"UPDATE t SET a = 'é☃' /* ☃ */ @field.name 1", "@field.name", "syntax error at or near \"@field.name\""},
+	{"UPDATE t SET a = '☃' WHERE b = 'x", "'x", "unterminated quoted string at or near \"'x\""},
+	{"UPDATE t SET a = $q$ x $r$", "$q$ x $r$", "unterminated dollar-quoted string at or near \"$q$ x $r$\""},
+	{"UPDATE t SET a = 1 /* /* */", "/* /* */", "unterminated /* comment at or near \"/* /* */\""},
+	{"UPDATE t SET a = 'x", "'x", "unterminated quoted string at or near \"'x\""},
 	// the inbox and our names
 	{"DELETE FROM inbox", "inbox", noInbox},
 	{"UPDATE inbox SET fingerprint = 1", "inbox", noInbox},
@@ -99,6 +102,10 @@ var refusals = []refusal{
 	{"WITH a AS (DELETE FROM inbox RETURNING 1) UPDATE t SET a = 1", "inbox", noInbox},
 	{"WITH inboxgen_marker AS (SELECT 1) DELETE FROM t", "inboxgen_marker", "inboxgen_marker is a name the generated statement uses for itself; give this WITH query another name"},
 	{"WITH inbox AS (SELECT 1) DELETE FROM t", "inbox", "inbox is a name the generated statement uses for itself; give this WITH query another name"},
+	{"WITH a AS (INSERT INTO public.inbox SELECT * FROM t), b AS (SELECT 1) DELETE FROM t", "public", noInbox},
+	{"UPDATE ONLY inbox AS i SET fingerprint = NULL", "inbox", noInbox},
+	{"DELETE FROM t USING inboxgen_marker", "inboxgen_marker", "inboxgen_marker is a name the generated statement uses for itself; qualify the table with its schema"},
+	{"UPDATE t SET a = 1 WHERE 'é' IN (WITH inboxgen_effect AS (SELECT 1) SELECT b FROM u)", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; give this WITH query another name"},
 	{"DELETE FROM inboxgen_effect", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; qualify the table with its schema"},
 }
 
@@ -117,9 +124,52 @@ func TestRefused(t *testing.T) {
 		if p.Message != r.text {
 			t.Errorf("%s:\n  %s\nwant\n  %s", r.sql, p.Message, r.text)
 		}
-		if marked := r.sql[p.Start:p.End]; r.marked != "" && marked != r.marked {
-			t.Errorf("%s: marks %q, want %q", r.sql, marked, r.marked)
+		want := r.marked
+		if want == "" {
+			want = r.sql
 		}
+		if marked := r.sql[p.Start:p.End]; marked != want {
+			t.Errorf("%s: marks %q, want %q", r.sql, marked, want)
+		}
+	}
+}
+
+// TestInboxWithSchema tells the inbox from a table of its name elsewhere.
+func TestInboxWithSchema(t *testing.T) {
+	t.Parallel()
+	inbox := Inbox{Schema: "My Schema", Table: "In Box", MessageIDType: "text"}
+	for sql, marked := range map[string]string{
+		`DELETE FROM "My Schema"."In Box"`:  `"My Schema"`,
+		`INSERT INTO "In Box" VALUES ('é')`: `"In Box"`,
+		`WITH a AS (UPDATE "My Schema"."In Box" SET message_id = 'x' RETURNING 1) DELETE FROM t`: `"My Schema"`,
+		`DELETE FROM other."In Box"`:                                    "",
+		`DELETE FROM "in box"`:                                          "",
+		`DELETE FROM "My Schema".t`:                                     "",
+		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t`:                "",
+		`DELETE FROM t WHERE a IN (SELECT b FROM "My Schema"."In Box")`: "",
+	} {
+		s, problems := Parse(sql)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", sql, problems)
+			continue
+		}
+		got := ""
+		for _, p := range s.CheckInbox(inbox) {
+			got += sql[p.Start:p.End]
+		}
+		if got != marked {
+			t.Errorf("%s: marks %q, want %q", sql, got, marked)
+		}
+	}
+}
+
+func TestEndOfInput(t *testing.T) {
+	t.Parallel()
+	const sql = "UPDATE t SET a = '☃' || ("
+	_, problems := Parse(sql)
+	want := Problem{len(sql), len(sql), "sql-syntax", "syntax error at end of input"}
+	if len(problems) != 1 || problems[0] != want {
+		t.Errorf("%v, want %v", problems, want)
 	}
 }
 

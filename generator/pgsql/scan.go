@@ -24,7 +24,7 @@ type occurrence struct {
 func scan(sql string) ([]token, []occurrence, []Problem) {
 	result, err := pg.Scan(sql)
 	if err != nil {
-		return nil, nil, []Problem{syntaxProblem(sql, err)}
+		return nil, nil, []Problem{syntaxProblem(sql, nil, err)}
 	}
 	raw := slices.DeleteFunc(result.Tokens, func(t *pg.ScanToken) bool {
 		return t.Token == pg.Token_SQL_COMMENT || t.Token == pg.Token_C_COMMENT

@@ -21,7 +21,7 @@ type trigger struct {
 func (s *Schema) Add(ddl string) []Problem {
 	result, err := pg.Parse(ddl)
 	if err != nil {
-		return []Problem{syntaxProblem(ddl, err)}
+		return []Problem{syntaxProblem(ddl, nil, err)}
 	}
 	for _, raw := range result.Stmts {
 		if t := raw.Stmt.GetCreateTrigStmt(); t != nil && !t.Row {

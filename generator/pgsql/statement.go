@@ -76,7 +76,7 @@ func Parse(source string) (*Statement, []Problem) {
 	}
 	result, err := pg.Parse(masked(source, params))
 	if err != nil {
-		return nil, []Problem{syntaxProblem(source, err)}
+		return nil, []Problem{syntaxProblem(source, params, err)}
 	}
 	if len(result.Stmts) != 1 {
 		second := firstTokenFrom(tokens, int(result.Stmts[1].StmtLocation))
@@ -327,21 +327,31 @@ func firstTokenFrom(tokens []token, offset int) token {
 }
 
 // syntaxProblem turns the parser's error into a problem. The parser counts characters from 1.
-func syntaxProblem(sql string, err error) Problem {
+func syntaxProblem(sql string, params []occurrence, err error) Problem {
 	var e *parser.Error
 	if !errors.As(err, &e) {
 		return Problem{0, len(sql), "sql-syntax", err.Error()}
 	}
-	offset := len(sql)
+	start, end := len(sql), len(sql)
 	character := 1
 	for i := range sql {
 		if character == e.Cursorpos {
-			offset = i
+			start, end = i, min(i+1, len(sql))
 			break
 		}
 		character++
 	}
-	return Problem{offset, min(offset+1, len(sql)), "sql-syntax", e.Message}
+	before, near, ok := strings.Cut(strings.TrimSuffix(e.Message, `"`), ` at or near "`)
+	if !ok {
+		return Problem{start, end, "sql-syntax", e.Message}
+	}
+	if i := slices.IndexFunc(params, func(o occurrence) bool { return o.start == start }); i >= 0 {
+		near = sql[start:params[i].end]
+	}
+	if strings.HasPrefix(sql[start:], near) {
+		end = start + len(near)
+	}
+	return Problem{start, end, "sql-syntax", before + ` at or near "` + near + `"`}
 }
 
 // splice returns source[from:to] with edits applied. At one offset, text is inserted before text is replaced.

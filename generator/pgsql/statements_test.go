@@ -10,6 +10,7 @@ const (
 	severalRows      = "several VALUES rows"
 	defaultValue     = "DEFAULT is not allowed"
 	mayWriteCall     = "which may write"
+	rowValue         = "a ROW in a SELECT"
 	plainSelect      = "not written as"
 	merge            = "MERGE can't stand in a WITH query before PostgreSQL 17"
 )
@@ -226,6 +227,21 @@ var statements = []statement{
 	{"MERGE INTO ledger l USING entry e ON l.merchant_id = e.merchant_id WHEN NOT MATCHED BY SOURCE THEN UPDATE SET balance = 1 RETURNING merge_action(), l.*", merge},
 	{"MERGE INTO ledger l USING (VALUES (3), (8)) v(id) ON l.merchant_id = v.id WHEN MATCHED THEN DO NOTHING WHEN NOT MATCHED THEN INSERT VALUES (v.id, DEFAULT)", merge},
 	{"UPDATE ledger SET balance = balance + @amount WHERE merchant_id = 1 RETURNING WITH (OLD AS o, NEW AS n) o.balance, n.balance", ""},
+	// values that have no type of their own
+	{"INSERT INTO entry (id, pair) VALUES (@message_id, ROW(1, @name))", rowValue},
+	{"INSERT INTO entry (id, pair) VALUES (@message_id, (1, @name))", rowValue},
+	{"INSERT INTO entry (id, pair) VALUES (@message_id, ROW(1, @name)::pair)", ""},
+	{"INSERT INTO entry (id, pair.n, pair.s) VALUES (@message_id, @amount, @name)", ""},
+	{"INSERT INTO ledger (merchant_id, tags[1], tags[2]) VALUES (9, @name, 'x')", ""},
+	{"INSERT INTO ledger (merchant_id, tags) VALUES (9, ARRAY[@name, 'x'])", ""},
+	{"INSERT INTO ledger (merchant_id, tags, doc, at, active) VALUES (9, '{}', '[]', '2026-01-02 03:04+05', 'yes')", ""},
+	{"INSERT INTO entry (id, pairs) VALUES (@message_id, ARRAY[ROW(1, 'x')]::pair[])", ""},
+	{"INSERT INTO entry (id, side, amount) VALUES (@message_id, CASE WHEN true THEN 'a' END, NULL)", ""},
+	{"INSERT INTO entry (id, amount) VALUES (@message_id, '7')", ""},
+	{"INSERT INTO entry (id, mood) VALUES (@message_id, 'good')", ""},
+	{"INSERT INTO entry (id, mood) VALUES (@message_id, @mood)", ""},
+	{"UPDATE entry SET (pair, mood) = (ROW(1, @name), 'bad') WHERE id = 'e1' OR false", ""},
+	{"SELECT FROM ledger WHERE merchant_id = @merchant_id FOR UPDATE", ""},
 	// forms that hide where the statement begins
 	{"WITH update AS (SELECT 1 AS x) UPDATE ledger SET balance = 0 FROM update WHERE x = merchant_id", ""},
 	{"WITH a AS (DELETE FROM entry RETURNING *) TABLE a", plainSelect},

@@ -14,6 +14,8 @@ INSERT INTO ledger (merchant_id, balance, name, tags, doc, uid) VALUES
   (2, 20, 'two', '{b}', '{"a": 2, "k": {"b": true}}', '00000000-0000-0000-0000-000000000002'),
   (3, 30, 'three', '{}', '{}', NULL);
 
+CREATE TYPE pair AS (n bigint, s text);
+CREATE TYPE mood AS ENUM ('good', 'bad');
 CREATE TABLE entry (
   id text PRIMARY KEY DEFAULT 'default',
   merchant_id bigint,
@@ -21,7 +23,10 @@ CREATE TABLE entry (
   side text NOT NULL DEFAULT 'debit',
   note varchar(100),
   uid uuid,
-  doc jsonb
+  doc jsonb,
+  pair pair,
+  pairs pair[],
+  mood mood
 );
 INSERT INTO entry (id, merchant_id, amount) VALUES ('e1', 1, 1), ('e2', 2, 2);
 

@@ -1,0 +1,25 @@
+INSERT INTO daily (day, merchant_id, total)
+VALUES (@paid_at::date, @merchant_id, @amount)
+ON CONFLICT (day, merchant_id)
+DO UPDATE SET total = daily.total + excluded.total
+----------------------------------------
+WITH inboxgen_marker AS (
+  INSERT INTO "My Schema"."inbox" (consumer_name, message_id)
+  VALUES ($1::text, $2::uuid)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), inboxgen_effect AS (
+INSERT INTO daily (day, merchant_id, total)
+SELECT $3::date, $4, $5 FROM inboxgen_marker
+ON CONFLICT (day, merchant_id)
+DO UPDATE SET total = daily.total + excluded.total
+RETURNING 1
+)
+SELECT
+  marker.n AS fresh,
+  CASE
+    WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
+    ELSE ('accounting.OrderPaid: expected at least 1 row, affected ' || effect.n)::bigint
+  END AS affected
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect

@@ -1,0 +1,27 @@
+/*+ IndexScan(ledger) */
+-- adds what was paid
+UPDATE ledger -- it's the merchant's
+SET balance = balance + @amount /* cents */
+WHERE merchant_id = @merchant_id; -- one row
+----------------------------------------
+/*+ IndexScan(ledger) */
+-- adds what was paid
+WITH inboxgen_marker AS (
+  INSERT INTO "My Schema"."inbox" (consumer_name, message_id)
+  VALUES ($1::text, $2::uuid)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), inboxgen_effect AS (
+UPDATE ledger -- it's the merchant's
+SET balance = balance + $3 /* cents */
+WHERE (merchant_id = $4) AND EXISTS (SELECT 1 FROM inboxgen_marker)
+RETURNING 1  -- one row
+)
+SELECT
+  marker.n AS fresh,
+  CASE
+    WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
+    ELSE ('accounting.OrderPaid: expected at least 1 row, affected ' || effect.n)::bigint
+  END AS affected
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect

@@ -1,0 +1,28 @@
+WITH gone AS (
+  DELETE FROM cart WHERE cart_id = @cart_id OR stale RETURNING sku, n
+) -- what was in it
+INSERT INTO line (order_id, sku, n)
+SELECT @order_id, sku, n FROM gone
+----------------------------------------
+WITH inboxgen_marker AS (
+  INSERT INTO "My Schema"."inbox" (consumer_name, message_id)
+  VALUES ($1::text, $2::uuid)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), gone AS (
+  DELETE FROM cart WHERE (cart_id = $3 OR stale) AND EXISTS (SELECT 1 FROM inboxgen_marker) RETURNING sku, n
+), -- what was in it
+inboxgen_effect AS (
+INSERT INTO line (order_id, sku, n)
+SELECT $4, sku, n FROM gone
+WHERE EXISTS (SELECT 1 FROM inboxgen_marker)
+RETURNING 1
+)
+SELECT
+  marker.n AS fresh,
+  CASE
+    WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
+    ELSE ('accounting.OrderPaid: expected at least 1 row, affected ' || effect.n)::bigint
+  END AS affected
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect
