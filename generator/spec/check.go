@@ -94,6 +94,7 @@ func (d *decoder) checkProperties(c *Consumer) {
 
 func (d *decoder) checkMessage(m *Message, w written) {
 	w.exactlyOne(d, "fields", "go_type")
+	w.reasoned(d, "plan")
 	if w.has("dedupe") && !m.Dedupe.Set {
 		return
 	}

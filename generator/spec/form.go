@@ -217,3 +217,9 @@ func (m written) needs(d *decoder, key string, needed bool, write string) {
 		d.Errorf(m.at, "missing-key", "%s has no %s: write %s", m.name, key, write)
 	}
 }
+
+// reasoned asks for because: beside a key that overrides a judgement, and for nothing else.
+func (m written) reasoned(d *decoder, key string) {
+	m.needs(d, "because", m.has(key), "because: with the reason for "+key+", for those who review this")
+	m.only(d, "because", m.has(key), "it gives the reason for "+key)
+}

@@ -188,6 +188,8 @@ func messageForm(m *Message) form {
 			optional("go_type", &m.GoType, "", goType),
 			messageID(&m.ID),
 			optional("dedupe", &m.Dedupe, "inbox", oneOf("inbox", "natural", "versioned", "downstream")),
+			optional("plan", &m.Plan, "", oneOf("transaction")),
+			optional("because", &m.Because, "", reason),
 			nested("version", &m.Version, newVersion),
 			optional("call", &m.Call, "", exported("the name of a method to implement, such as ChargeCard")),
 			list("effects", &m.Effects, "a list of effects, each with sql, file, go or outbox", readEffect),
@@ -237,11 +239,16 @@ func effectForm(e *Effect) form {
 			optional("go", &e.Go, "", exported("the name of a method to implement, such as UpdateSearch")),
 			nested("outbox", &e.Outbox, newOutbox),
 			optional("expect", &e.Expect, Expect{}, expectation),
+			optional("assume", &e.Assume, "", oneOf("transactional")),
+			optional("because", &e.Because, "", reason),
 		},
 		check: func(d *decoder, m written) {
 			if m.exactlyOne(d, "sql", "file", "go", "outbox") {
-				m.only(d, "expect", m.has("sql") || m.has("file"), "it counts the rows of an SQL effect")
+				isSQL := m.has("sql") || m.has("file")
+				m.only(d, "expect", isSQL, "it counts the rows of an SQL effect")
+				m.only(d, "assume", isSQL, "it is about what the SQL of an effect does")
 			}
+			m.reasoned(d, "assume")
 		},
 	}
 }

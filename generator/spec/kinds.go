@@ -134,6 +134,7 @@ var (
 	wireType  = textUpTo("the type's name on the wire, such as order.paid", 255)
 
 	consumerKey = limited(pattern("a consumer's key, which names Go code and a file: write letters, digits and _, starting with a letter", `[A-Za-z][A-Za-z0-9_]*`), 63)
+	reason      = textUpTo("the reason, for those who review this", 500)
 	ledgerName  = textUpTo("the name of the consumer's ledger", 200)
 
 	kafkaTopic = pattern("a topic's name, which is at most 249 letters, digits, '.', '_' and '-'", `[A-Za-z0-9._-]{1,249}`)

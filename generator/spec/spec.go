@@ -123,6 +123,8 @@ type Message struct {
 	GoType   At[string] // import/path.Name; "" when Fields are given
 	ID       ID
 	Dedupe   At[string] // inbox | natural | versioned | downstream
+	Plan     At[string] // transaction; "" when not given: as the effects allow
+	Because  At[string] // why Plan was given
 	Version  *Version
 	Call     At[string]
 	Effects  []*Effect
@@ -177,11 +179,13 @@ const (
 
 // Effect is one thing a fresh message does; exactly one of SQL, Go and Outbox is set.
 type Effect struct {
-	Pos    diag.Position
-	SQL    *Text // from sql: or file:
-	Go     At[string]
-	Outbox *Outbox
-	Expect At[Expect]
+	Pos     diag.Position
+	SQL     *Text // from sql: or file:
+	Go      At[string]
+	Outbox  *Outbox
+	Expect  At[Expect]
+	Assume  At[string] // transactional; "" when not given: only what the statement shows
+	Because At[string] // why Assume holds
 }
 
 // Outbox publishes a message through the outbox table.
