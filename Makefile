@@ -2,7 +2,7 @@
 
 # Every module but tools/, which holds no code.
 MODULES := $(patsubst ./%,%,$(patsubst %/go.mod,%,$(shell find . -name go.mod \
-	-not -path './tools/*' -not -path './.*/*' -not -path '*/testdata/*' | sort)))
+	-not -path './tools/*' -not -path './.*/*' | sort)))
 TOOLS := $(CURDIR)/.cache/bin
 TESTFLAGS ?=
 FUZZTIME ?= 10s
@@ -38,7 +38,7 @@ check: lint generated test ## all that has to hold before a commit
 
 .PHONY: lint
 lint: $(TOOLS)/stamp ## format, vet, staticcheck, revive, tidy go.mod files
-	@find . -name '*.go' -not -path '*/testdata/*' -not -path './.*/*' -exec $(TOOLS)/gofumpt -l {} + | \
+	@find . -name '*.go' -not -path './.*/*' -exec $(TOOLS)/gofumpt -l {} + | \
 		{ ! grep . || { echo 'format these with gofumpt' >&2; exit 1; }; }
 	$(call in-modules,go mod tidy -diff)
 	$(call in-modules,go vet ./...)

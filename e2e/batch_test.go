@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ids"
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
-	"github.com/inboxgen/inboxgen/e2e/cases/uuids"
+	"github.com/inboxgen/inboxgen/testdata/ids"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
+	"github.com/inboxgen/inboxgen/testdata/uuids"
 )
 
 // tables is all that the case ledger's messages change.

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 )
 
 // transientFailure starts a delivery that waits for a lock, has it fail in some way, and delivers again.

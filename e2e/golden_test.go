@@ -1,4 +1,4 @@
-// Package e2e runs the code that inboxgen generates, on real PostgreSQL servers. Each directory below cases is a spec
+// Package e2e runs the code that inboxgen generates, on real PostgreSQL servers. Each directory of testdata is a spec
 // with the code generated from it; `go test -run TestGolden . -update` writes that anew.
 package e2e
 
@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write what is generated, instead of comparing it with what is there")
 
 func TestGolden(t *testing.T) {
-	specs, err := filepath.Glob("cases/*/inboxgen.yaml")
+	specs, err := filepath.Glob("../testdata/*/inboxgen.yaml")
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}

@@ -35,11 +35,11 @@ type database struct{ url string }
 func (d *database) with(t *testing.T, name string) *pgxpool.Pool {
 	t.Helper()
 	pool := d.pool(t, func(*pgxpool.Config) {})
-	migrations, err := filepath.Glob(filepath.Join("cases", name, "migrations", "*.up.sql"))
+	migrations, err := filepath.Glob(filepath.Join("..", "testdata", name, "migrations", "*.up.sql"))
 	if err != nil || len(migrations) == 0 {
 		t.Fatalf("%s has no migrations: %v", name, err)
 	}
-	for _, file := range append([]string{filepath.Join("cases", name, "schema.sql")}, migrations...) {
+	for _, file := range append([]string{filepath.Join("..", "testdata", name, "schema.sql")}, migrations...) {
 		sql, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

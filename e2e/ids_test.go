@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ids"
-	"github.com/inboxgen/inboxgen/e2e/cases/uuids"
+	"github.com/inboxgen/inboxgen/testdata/ids"
+	"github.com/inboxgen/inboxgen/testdata/uuids"
 )
 
 // handler is what the consumers of the case ids have in common.

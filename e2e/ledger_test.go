@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 )
 
 // account is the consumer of the case ledger, on a merchant 1 whose balance is 0.

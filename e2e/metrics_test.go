@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/otel"
-	prom "github.com/inboxgen/inboxgen/e2e/cases/prometheus"
+	"github.com/inboxgen/inboxgen/testdata/otel"
+	prom "github.com/inboxgen/inboxgen/testdata/prometheus"
 	"github.com/inboxgen/inboxgen/internal/testenv"
 )
 

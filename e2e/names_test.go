@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/imports"
-	"github.com/inboxgen/inboxgen/e2e/cases/names"
+	"github.com/inboxgen/inboxgen/testdata/imports"
+	"github.com/inboxgen/inboxgen/testdata/names"
 )
 
 // TestNames delivers messages whose names, fields and consumers mean something in Go, to the go command or in the
@@ -96,14 +96,14 @@ func prefixed(fields string) []string {
 // TestFileNames checks that every generated file is part of its package on every platform, whatever its name ends in.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("cases/names/*.gen.go")
+	files, err := filepath.Glob("../testdata/names/*.gen.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
 	}
 	for _, platform := range []struct{ os, arch string }{{"plan9", "386"}, {"js", "wasm"}, {"darwin", "arm64"}} {
 		c := build.Default
 		c.GOOS, c.GOARCH = platform.os, platform.arch
-		p, err := c.ImportDir("cases/names", 0)
+		p, err := c.ImportDir("../testdata/names", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestFileNames(t *testing.T) {
 func TestImports(t *testing.T) {
 	t.Parallel()
 	const inner = `{"amount": 7, "tags": ["a", "b"]}`
-	packages, err := os.ReadFile("cases/imports/inboxgen.yaml")
+	packages, err := os.ReadFile("../testdata/imports/inboxgen.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestImports(t *testing.T) {
 // functions which are generated per consumer use.
 func TestLocals(t *testing.T) {
 	t.Parallel()
-	specs, err := filepath.Glob("cases/*/inboxgen.yaml")
+	specs, err := filepath.Glob("../testdata/*/inboxgen.yaml")
 	if err != nil || len(specs) == 0 {
 		t.Fatal("no cases", err)
 	}

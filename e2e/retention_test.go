@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ids"
-	"github.com/inboxgen/inboxgen/e2e/cases/uuids"
+	"github.com/inboxgen/inboxgen/testdata/ids"
+	"github.com/inboxgen/inboxgen/testdata/uuids"
 )
 
 // fill adds n markers of a consumer for each age in seconds, relative to the retention of eight days.

@@ -13,8 +13,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/brokers"
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
+	"github.com/inboxgen/inboxgen/testdata/brokers"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 	"github.com/inboxgen/inboxgen/internal/testenv"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 )
 
 func TestInsideTransaction(t *testing.T) {

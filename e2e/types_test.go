@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/types"
+	"github.com/inboxgen/inboxgen/testdata/types"
 )
 
 const spelled = `{

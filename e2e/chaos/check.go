@@ -19,9 +19,9 @@ import (
 func tables() ([]string, error) {
 	var out []string
 	for _, name := range []string{"schema.sql", "migrations/20261201120000_create_inbox.up.sql"} {
-		text, err := os.ReadFile(filepath.Join("cases/chaos", name))
+		text, err := os.ReadFile(filepath.Join("../testdata/chaos", name))
 		if errors.Is(err, fs.ErrNotExist) {
-			text, err = os.ReadFile(filepath.Join("../cases/chaos", name))
+			text, err = os.ReadFile(filepath.Join("../../testdata/chaos", name))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("run this in e2e: %w", err)

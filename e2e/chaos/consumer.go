@@ -18,7 +18,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/chaos"
+	"github.com/inboxgen/inboxgen/testdata/chaos"
 )
 
 // setting is what a consumer's process is told.

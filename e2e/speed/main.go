@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/ledger"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 	"github.com/inboxgen/inboxgen/internal/testenv"
 )
 
@@ -118,7 +118,7 @@ func run(ctx context.Context, messages int, latency time.Duration) error {
 		return err
 	}
 	defer pool.Close()
-	for _, file := range []string{"cases/ledger/schema.sql", "cases/ledger/migrations/20261201120000_create_inbox.up.sql"} {
+	for _, file := range []string{"../testdata/ledger/schema.sql", "../testdata/ledger/migrations/20261201120000_create_inbox.up.sql"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err

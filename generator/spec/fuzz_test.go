@@ -32,7 +32,7 @@ func specs(t testing.TB) map[string]string {
 			}
 		}
 	}
-	for _, dir := range []string{"testdata", "../../examples", "../../e2e/cases"} {
+	for _, dir := range []string{"testdata", "../../examples", "../../testdata"} {
 		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(name) != ".yaml" {
 				return err

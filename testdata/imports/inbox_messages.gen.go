@@ -4,11 +4,11 @@
 package imports
 
 import (
-	contextpkg "github.com/inboxgen/inboxgen/e2e/cases/imports/context"
-	foo "github.com/inboxgen/inboxgen/e2e/cases/imports/go-foo"
-	"github.com/inboxgen/inboxgen/e2e/cases/imports/lists"
-	foopkg2 "github.com/inboxgen/inboxgen/e2e/cases/imports/other/foo"
-	pgxpkg "github.com/inboxgen/inboxgen/e2e/cases/imports/pgx"
+	contextpkg "github.com/inboxgen/inboxgen/testdata/imports/context"
+	foo "github.com/inboxgen/inboxgen/testdata/imports/go-foo"
+	"github.com/inboxgen/inboxgen/testdata/imports/lists"
+	foopkg2 "github.com/inboxgen/inboxgen/testdata/imports/other/foo"
+	pgxpkg "github.com/inboxgen/inboxgen/testdata/imports/pgx"
 )
 
 // Inline is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.

@@ -1,5 +1,4 @@
-// Package migrationtest applies the generated migrations with goose and golang-migrate.
-package migrationtest
+package e2e
 
 import (
 	"context"

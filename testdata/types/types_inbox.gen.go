@@ -6,7 +6,7 @@ package types
 import (
 	"context"
 
-	"github.com/inboxgen/inboxgen/e2e/cases/types/shop"
+	"github.com/inboxgen/inboxgen/testdata/types/shop"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
