@@ -1,115 +1,15 @@
 package plan
 
 import (
-	"flag"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"golang.org/x/tools/txtar"
-
-	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/gotype"
 	"github.com/inboxgen/inboxgen/generator/pgsql"
 	"github.com/inboxgen/inboxgen/generator/spec"
 )
-
-var update = flag.Bool("update", false, "write what the tests got into testdata")
-
-// TestCases plans every .yaml file of the archives; the .want file beside it has the diagnostics or, without any, what
-// was planned. A .yaml file uses the schema.sql of its archive.
-func TestCases(t *testing.T) {
-	archives, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(archives) == 0 {
-		t.Fatal("no cases", err)
-	}
-	for _, file := range archives {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fsys := fstest.MapFS{}
-		for _, f := range archive.Files {
-			fsys[f.Name] = &fstest.MapFile{Data: f.Data}
-		}
-		for i, f := range archive.Files {
-			name, ok := strings.CutSuffix(f.Name, ".yaml")
-			if !ok {
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
-				want := &archive.Files[i+1]
-				if want.Name != name+".want" {
-					t.Fatalf("%s does not follow %s", name+".want", f.Name)
-				}
-				got := planned(t, fsys, f.Name)
-				if *update {
-					want.Data = []byte(got)
-				} else if got != string(want.Data) {
-					t.Errorf("got:\n%s\nwant:\n%s", got, want.Data)
-				}
-			})
-		}
-		if *update {
-			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func planned(t *testing.T, fsys fs.FS, file string) string {
-	t.Helper()
-	s, diags := spec.Read(fsys, file)
-	for _, d := range diags {
-		t.Errorf("not for this package to find: %s", d)
-	}
-	types, diags := gotype.Load(s, gotype.Options{})
-	for _, d := range diags {
-		t.Errorf("not for this package to find: %s", d)
-	}
-	schema := &pgsql.Schema{}
-	if text, err := fs.ReadFile(fsys, "schema.sql"); err == nil {
-		schema.Add(string(text))
-	}
-	model, diags := Build(s, "out", types, schema)
-	var out strings.Builder
-	for _, d := range diags {
-		fmt.Fprintln(&out, d)
-		checkPosition(t, fsys, d)
-	}
-	if len(diags) > 0 {
-		return out.String()
-	}
-	for _, c := range model.Consumers {
-		for _, m := range c.Messages {
-			fmt.Fprintf(&out, "%s.%s: %s, %s\n", c.GoName, m.Name, m.Plan, m.Reason)
-			fmt.Fprintf(&out, "  content: %s\n", m.Shape)
-			for _, e := range m.Effects {
-				fmt.Fprintf(&out, "  %s%v expects %s, by tag: %t\n", e.ConstName, e.Args, e.Expect, e.ByTag)
-			}
-		}
-	}
-	return out.String()
-}
-
-// checkPosition checks that a diagnostic points at a character of its file, or behind a line's last one.
-func checkPosition(t *testing.T, fsys fs.FS, d diag.Diagnostic) {
-	t.Helper()
-	text, err := fs.ReadFile(fsys, d.Pos.File)
-	if err != nil {
-		t.Errorf("%s: %v", d, err)
-		return
-	}
-	lines := strings.Split(string(text), "\n")
-	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Column < 1 || d.Pos.Column > len([]rune(lines[d.Pos.Line-1]))+1 {
-		t.Errorf("%s: there is nothing", d)
-	}
-}
 
 // TestOwnTypes has messages that the user wrote beside the generated code.
 func TestOwnTypes(t *testing.T) {

@@ -15,9 +15,12 @@ import (
 	"github.com/inboxgen/inboxgen/generator/diag"
 )
 
+// everyKey is a spec with every key of the format.
+const everyKey = "../../testdata/diagnostics/every-key/inboxgen.yaml"
+
 func readFull(t *testing.T) *Spec {
 	t.Helper()
-	text, err := os.ReadFile("testdata/full.yaml")
+	text, err := os.ReadFile(everyKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,26 +81,6 @@ func values(list []At[string]) []string {
 		out = append(out, at.Value)
 	}
 	return out
-}
-
-// TestUnsupported compares what is said of the features that are still missing. One that arrives takes away its line.
-func TestUnsupported(t *testing.T) {
-	const want = `inboxgen.yaml:12:3: error: inbox.partition: not supported yet [not-supported]
-inboxgen.yaml:21:12: error: jobs: pg_cron: not supported yet [not-supported]
-inboxgen.yaml:21:21: error: jobs: kubernetes: not supported yet [not-supported]
-inboxgen.yaml:23:8: error: tests: true: not supported yet [not-supported]
-inboxgen.yaml:49:17: error: effects of the kind go: not supported yet [not-supported]
-inboxgen.yaml:50:13: error: effects of the kind outbox: not supported yet [not-supported]
-inboxgen.yaml:59:17: error: dedupe: versioned: not supported yet [not-supported]
-inboxgen.yaml:72:17: error: dedupe: downstream: not supported yet [not-supported]
-`
-	var got strings.Builder
-	for _, d := range Unsupported(readFull(t)) {
-		got.WriteString(d.String() + "\n")
-	}
-	if got.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-	}
 }
 
 const minimal = `version: 1

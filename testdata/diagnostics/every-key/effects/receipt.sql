@@ -1,0 +1,1 @@
+SELECT log_receipt(@merchant_id, @amount)

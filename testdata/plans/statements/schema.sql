@@ -1,0 +1,6 @@
+CREATE TABLE t (id text PRIMARY KEY, n bigint);
+CREATE TABLE u (id text, n bigint);
+CREATE TABLE watched (n bigint);
+CREATE TRIGGER watch AFTER UPDATE ON watched FOR EACH STATEMENT EXECUTE FUNCTION w();
+CREATE TABLE counted (n bigint);
+CREATE TRIGGER count AFTER UPDATE ON counted FOR EACH ROW EXECUTE FUNCTION w();
