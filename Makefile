@@ -37,9 +37,10 @@ test: servers ## run all tests (TESTFLAGS=-race, TESTFLAGS=-short, ...)
 check: lint generated test ## all that has to hold before a commit
 
 .PHONY: lint
-lint: $(TOOLS)/stamp ## format, vet, staticcheck, revive, tidy go.mod files
+lint: $(TOOLS)/stamp ## format, vet, staticcheck, revive, tidy go.mod files that agree
 	@find . -name '*.go' -not -path './.*/*' -exec $(TOOLS)/gofumpt -l {} + | \
 		{ ! grep . || { echo 'format these with gofumpt' >&2; exit 1; }; }
+	scripts/upgrade.sh --check
 	$(call in-modules,go mod tidy -diff)
 	$(call in-modules,go vet ./...)
 	$(call in-modules,$(TOOLS)/staticcheck ./...)
@@ -48,6 +49,10 @@ lint: $(TOOLS)/stamp ## format, vet, staticcheck, revive, tidy go.mod files
 .PHONY: generated
 generated: ## check that generated files are what go generate writes
 	scripts/generated.sh
+
+.PHONY: upgrade
+upgrade: ## move pgx, amqp091-go and franz-go to their newest versions, in all modules at once
+	scripts/upgrade.sh
 
 .PHONY: fuzz
 fuzz: servers ## run every fuzz target for FUZZTIME
