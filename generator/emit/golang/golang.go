@@ -1,4 +1,4 @@
-// Package golang prints the Go files of a model. It decides nothing: names, SQL and plans come from the model.
+// Package golang writes the Go files of a model. It decides nothing: names, SQL and plans come from the model.
 package golang
 
 import (
@@ -11,7 +11,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/inboxgen/inboxgen/generator/emit"
 	"github.com/inboxgen/inboxgen/generator/plan"
@@ -26,45 +25,42 @@ func SourceLine(spec string) string { return "// Source: " + spec }
 
 // Files returns the Go files, with paths from the output directory. source is the spec's path from there.
 func Files(m *plan.Model, source string) ([]emit.File, error) {
-	e := &emitter{model: m, preamble: Header + "\n" + SourceLine(source) + "\n\n"}
-	printers := make([]*printer, len(m.Consumers))
-	var group sync.WaitGroup
-	for i, c := range m.Consumers {
-		group.Go(func() { printers[i] = e.consumer(c) })
-	}
-	group.Wait()
-	settings := e.settings()
-	files := []emit.File{{Path: "inbox_settings.gen.go", Text: e.source(settings)}}
+	preamble := Header + "\n" + SourceLine(source) + "\n\n"
+	parts := map[string]*file{"inbox_settings.gen.go": settings(m)}
 	if len(m.Structs) > 0 {
-		files = append(files, emit.File{Path: "inbox_messages.gen.go", Text: e.source(e.messages())})
+		parts["inbox_messages.gen.go"] = structs(m)
 	}
-	support := slices.AppendSeq(slices.Clone(always), maps.Keys(settings.needs))
-	for i, p := range printers {
-		files = append(files, emit.File{Path: m.Consumers[i].FileName, Text: e.source(p)})
-		support = slices.AppendSeq(support, maps.Keys(p.needs))
+	for _, c := range m.Consumers {
+		parts[c.FileName] = consumer(m, c)
+	}
+	var files []emit.File
+	support := slices.Clone(always)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		text, err := parts[name].render(preamble)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, emit.File{Path: name, Text: text})
+		support = slices.AppendSeq(support, maps.Keys(parts[name].needs))
 	}
 	slices.Sort(support)
 	for _, base := range slices.Compact(support) {
-		file, err := e.support(base)
+		text, err := supportFile(base)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file)
+		text = append([]byte(preamble+"package "+m.Package+"\n"), text...)
+		files = append(files, emit.File{Path: supportFileName(base), Text: text})
 	}
 	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
-type emitter struct {
-	model    *plan.Model
-	preamble string
-}
-
 // always are the files of the support code that every package gets; the others go where something they declare is used.
 var always = []string{"batch.go", "decode.go", "errors.go", "inbox.go", "retention.go", "route.go"}
 
-// support returns a file of the support code, which is copied with its package clause changed.
-func (e *emitter) support(base string) (emit.File, error) {
+// supportFile returns a file of the support code behind its package clause.
+func supportFile(base string) ([]byte, error) {
 	text, err := templates.Runtime.ReadFile(path.Join("runtime", base))
 	clause := "package runtime\n"
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,16 +68,13 @@ func (e *emitter) support(base string) (emit.File, error) {
 		clause = "//go:build ignore\n\npackage brokers\n"
 	}
 	if err != nil {
-		return emit.File{}, err
+		return nil, err
 	}
 	body, ok := bytes.CutPrefix(text, []byte(clause))
 	if !ok {
-		return emit.File{}, fmt.Errorf("%s does not begin with its package clause", base)
+		return nil, fmt.Errorf("%s does not begin with its package clause", base)
 	}
-	return emit.File{
-		Path: supportFileName(base),
-		Text: append([]byte(e.preamble+"package "+e.model.Package+"\n"), body...),
-	}, nil
+	return body, nil
 }
 
 // supportFileName returns inbox.gen.go for inbox.go and inbox_NAME.gen.go for the others.

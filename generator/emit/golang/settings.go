@@ -1,71 +1,66 @@
 package golang
 
 import (
-	"strconv"
 	"time"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/inboxgen/inboxgen/generator/plan"
 )
 
-// settings prints what the support code needs to know of the spec.
-func (e *emitter) settings() *printer {
-	p := e.newPrinter()
-	inbox := e.model.Inbox
-	p.P()
-	p.P("const (")
-	for _, line := range align([][]string{
-		{"detectReuse", "= " + strconv.FormatBool(inbox.DetectReuse)},
-		{"messageIDType", "= " + strconv.Quote(inbox.MessageIDType)},
-	}) {
-		p.P("\t", line)
+// settings has what the support code needs to know of the spec.
+func settings(m *plan.Model) *file {
+	f := newFile(m)
+	inbox := m.Inbox
+	f.declare(jen.Const().Defs(
+		jen.Id("detectReuse").Op("=").Lit(inbox.DetectReuse),
+		jen.Id("messageIDType").Op("=").Lit(inbox.MessageIDType),
+	))
+	f.sqlConst("markerSQL", "inserts the marker; no row affected means that the message was applied before.", inbox.MarkerSQL())
+	f.sqlConst("seenSQL", "reads what a message with this id contained when it was applied.", inbox.SeenSQL())
+	f.sqlConst("batchMarkerSQL", "inserts the markers of a batch and returns the ids of the fresh ones.", inbox.BatchMarkerSQL())
+	f.sqlConst("batchSeenSQL", "reads what messages with these ids contained when they were applied.", inbox.BatchSeenSQL())
+	f.sqlConst("purgeSQL", "deletes one batch of a consumer's markers, oldest first, by the server's clock.", inbox.PurgeSQL())
+	f.declare(jen.Func().Id("defaultMeter").Params().Id("meter").Add(inline(jen.Return(f.meter(m.Spec.Metrics.Value)))))
+	windows := make([]jen.Code, len(m.Consumers))
+	for i, c := range m.Consumers {
+		windows[i] = jen.Values(jen.Lit(c.Ledger), f.duration(m.Retention))
 	}
-	p.P(")")
-	p.comment("markerSQL inserts the marker; no row affected means that the message was applied before.")
-	p.P("const markerSQL = ", rawString(inbox.MarkerSQL()))
-	p.comment("seenSQL reads what a message with this id contained when it was applied.")
-	p.P("const seenSQL = ", rawString(inbox.SeenSQL()))
-	p.comment("batchMarkerSQL inserts the markers of a batch and returns the ids of the fresh ones.")
-	p.P("const batchMarkerSQL = ", rawString(inbox.BatchMarkerSQL()))
-	p.comment("batchSeenSQL reads what messages with these ids contained when they were applied.")
-	p.P("const batchSeenSQL = ", rawString(inbox.BatchSeenSQL()))
-	p.comment("purgeSQL deletes one batch of a consumer's markers, oldest first, by the server's clock.")
-	p.P("const purgeSQL = ", rawString(inbox.PurgeSQL()))
-	p.P()
-	p.P("func defaultMeter() meter { return ", meterOf(p, e.model.Spec.Metrics.Value), " }")
-	p.comment("windows has how long each consumer's markers are kept.")
-	p.P("var windows = []window{")
-	for _, c := range e.model.Consumers {
-		p.P("\t{", strconv.Quote(c.Ledger), ", ", duration(p, e.model.Retention), "},")
-	}
-	p.P("}")
-	return p
+	f.declare(documented("windows has how long each consumer's markers are kept.").
+		Var().Id("windows").Op("=").Index().Id("window").Add(lines(windows...)))
+	return f
 }
 
-// meterOf is the expression that makes what counts for metrics.
-func meterOf(p *printer, metrics string) string {
+// sqlConst declares a documented constant with a statement.
+func (f *file) sqlConst(name, doc, sql string) {
+	f.declare(documented(name + " " + doc).Const().Id(name).Op("=").Add(rawString(sql)))
+}
+
+// meter makes what counts for metrics.
+func (f *file) meter(metrics string) jen.Code {
 	if metrics == "none" {
-		return p.support("nometer", "noMeter") + "{}"
+		return f.support("nometer", "noMeter").Values()
 	}
-	p.support("metrics", "knownMessage")
-	return p.support(metrics, metrics+"Meter") + "()"
+	f.support("metrics", "knownMessage")
+	return f.support(metrics, metrics+"Meter").Call()
 }
 
-// duration prints d in the largest unit that divides it.
-func duration(p *printer, d time.Duration) string {
+// duration is d in the largest unit that divides it.
+func (f *file) duration(d time.Duration) jen.Code {
+	const day = 24 * time.Hour
+	if d%day == 0 {
+		return jen.Lit(int(d / day)).Op("*").Lit(24).Op("*").Add(f.qualified("time", "Hour"))
+	}
 	units := []struct {
-		unit   time.Duration
-		prefix string
-		name   string
+		unit time.Duration
+		name string
 	}{
-		{24 * time.Hour, "24 * ", "Hour"},
-		{time.Hour, "", "Hour"},
-		{time.Minute, "", "Minute"},
-		{time.Second, "", "Second"},
-		{time.Millisecond, "", "Millisecond"},
-		{time.Nanosecond, "", "Nanosecond"},
+		{time.Hour, "Hour"}, {time.Minute, "Minute"}, {time.Second, "Second"}, {time.Millisecond, "Millisecond"},
 	}
 	for _, u := range units {
 		if d%u.unit == 0 {
-			return strconv.Itoa(int(d/u.unit)) + " * " + u.prefix + p.qualified("time", u.name)
+			return jen.Lit(int(d / u.unit)).Op("*").Add(f.qualified("time", u.name))
 		}
 	}
-	return "0"
+	return jen.Lit(int(d)).Op("*").Add(f.qualified("time", "Nanosecond"))
 }

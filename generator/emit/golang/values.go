@@ -5,28 +5,30 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/inboxgen/inboxgen/generator/gotype"
 	"github.com/inboxgen/inboxgen/generator/plan"
 )
 
-// values prints the expressions that take values out of a message m. A value behind a pointer that may be nil needs a
-// variable; those are declared by lines, in the order of their first use.
+// values has the expressions that take values out of a message m. A value behind a pointer that may be nil needs a
+// variable; those are declared by statements, in the order of their first use.
 type values struct {
-	printer *printer
-	message *plan.Message
-	lines   []string
-	locals  map[string]string // by name, what it is set to
+	file       *file
+	message    *plan.Message
+	statements []jen.Code
+	locals     map[string]string // by name, the path of the field that it holds
 }
 
-func newValues(p *printer, m *plan.Message) *values {
-	return &values{printer: p, message: m, locals: map[string]string{}}
+func newValues(f *file, m *plan.Message) *values {
+	return &values{file: f, message: m, locals: map[string]string{}}
 }
 
 // arg is the value of a parameter.
-func (v *values) arg(c *plan.Consumer, a plan.Arg) string {
+func (v *values) arg(c *plan.Consumer, a plan.Arg) jen.Code {
 	switch a.Builtin {
 	case "consumer_name":
-		return strconv.Quote(c.Ledger)
+		return jen.Lit(c.Ledger)
 	case "message_id":
 		return v.id()
 	default:
@@ -35,92 +37,87 @@ func (v *values) arg(c *plan.Consumer, a plan.Arg) string {
 }
 
 // id is the message's id as a string.
-func (v *values) id() string {
+func (v *values) id() jen.Code {
 	switch v.message.ID.From {
 	case "cloudevents":
-		return v.printer.support("cloudevents", "cloudEventID") + "(source, id)"
+		return v.file.support("cloudevents", "cloudEventID").Call(jen.Id("source"), jen.Id("id"))
 	case "field":
 	default:
-		return "id"
+		return jen.Id("id")
 	}
 	f := v.message.ID.Field
 	if !mayBeNil(f.Steps) {
 		return v.idText(f)
 	}
-	return v.local("id", "string", notNil(f.Steps), v.idText(f))
+	return v.local("id", "string", f.Steps, f.Path, v.idText(f))
 }
 
 // idText converts a field that is not nil to a string.
-func (v *values) idText(f gotype.Field) string {
+func (v *values) idText(f gotype.Field) jen.Code {
 	value := selector(f.Steps)
-	plain := value
-	if f.Steps[len(f.Steps)-1].Pointer {
-		plain = "*" + value
-	}
+	plain := dereferenced(f)
 	switch f.Type.IDKind() {
 	case gotype.IDString:
 		return plain
 	case gotype.IDConverted:
-		return "string(" + plain + ")"
+		return jen.String().Call(plain)
 	case gotype.IDInteger:
-		return v.printer.qualified("strconv", "FormatInt") + "(int64(" + plain + "), 10)"
+		return v.file.qualified("strconv", "FormatInt").Call(jen.Int64().Call(plain), jen.Lit(10))
 	case gotype.IDUnsigned:
-		return v.printer.qualified("strconv", "FormatUint") + "(uint64(" + plain + "), 10)"
+		return v.file.qualified("strconv", "FormatUint").Call(jen.Uint64().Call(plain), jen.Lit(10))
 	default:
-		return value + ".String()"
+		return value.Dot("String").Call()
 	}
 }
 
 // field is the value of a field, ready to be a parameter: nil when it, or anything on the way to it, is nil.
-func (v *values) field(f gotype.Field) string {
-	last := len(f.Steps) - 1
-	through := f.Steps[:last]
+func (v *values) field(f gotype.Field) jen.Code {
+	through := f.Steps[:len(f.Steps)-1]
 	if f.Type.Use != gotype.AsIs {
 		through = f.Steps // converting needs what a pointer points to
 	}
 	if !mayBeNil(through) {
 		return v.converted(f)
 	}
-	return v.local(localName(f), "any", notNil(through), v.converted(f))
+	return v.local(localName(f), "any", through, f.Path, v.converted(f))
 }
 
-// local declares a variable that has value when condition holds, once, and returns its name: the one given, or with a
-// number where that is another value's.
-func (v *values) local(name, typ, condition, value string) string {
+// local declares a variable that has value when every pointer among steps is set, once, and returns its name: the one
+// given, or with a number where that holds another field.
+func (v *values) local(name, typ string, steps []gotype.Step, path string, value jen.Code) jen.Code {
 	base := name
 	for n := 2; ; n++ {
 		switch v.locals[name] {
-		case value:
-			return name
+		case path:
+			return jen.Id(name)
 		case "":
-			v.locals[name] = value
-			v.lines = append(v.lines, "var "+name+" "+typ, "if "+condition+" {", "\t"+name+" = "+value, "}")
-			return name
+			v.locals[name] = path
+			v.statements = append(v.statements,
+				jen.Var().Id(name).Id(typ),
+				jen.If(notNil(steps)).Block(jen.Id(name).Op("=").Add(value)))
+			return jen.Id(name)
 		}
 		name = base + strconv.Itoa(n)
 	}
 }
 
 // converted applies what the field's type needs before pgx can encode it in every mode.
-func (v *values) converted(f gotype.Field) string {
+func (v *values) converted(f gotype.Field) jen.Code {
 	value := selector(f.Steps)
-	plain := value
-	if f.Steps[len(f.Steps)-1].Pointer {
-		plain = "*" + value
-	}
+	plain := dereferenced(f)
 	switch f.Type.Use {
 	case gotype.AsJSON:
-		return v.printer.support("values", "jsonText") + "(" + value + ")"
+		return v.file.support("values", "jsonText").Call(value)
 	case gotype.AsStrings:
-		return v.printer.support("values", "stringList") + "(" + plain + ")"
+		return v.file.support("values", "stringList").Call(plain)
 	case gotype.AsTexts:
-		return v.printer.support("values", "textList") + "(" + plain + ")"
+		return v.file.support("values", "textList").Call(plain)
 	case gotype.AsList:
-		return "[]" + typeText(v.printer, elem(f.Type)) + "(" + plain + ")"
+		return jen.Index().Add(v.file.typeOf(elem(f.Type))).Call(plain)
 	case gotype.AsTime:
-		return value + ".AsTime()"
+		return value.Dot("AsTime").Call()
 	case gotype.AsUUID:
-		return v.printer.qualified(pgtypePath, "UUID") + "{Bytes: " + plain + ", Valid: true}"
+		return v.file.qualified(pgtypePath, "UUID").Values(pair("Bytes", plain), pair("Valid", jen.True()))
 	default:
 		return value
 	}
@@ -144,13 +141,20 @@ func localName(f gotype.Field) string {
 	return b.String()
 }
 
-func selector(steps []gotype.Step) string {
-	var b strings.Builder
-	b.WriteString("m")
+func selector(steps []gotype.Step) *jen.Statement {
+	out := jen.Id("m")
 	for _, s := range steps {
-		b.WriteString("." + s.Name)
+		out.Dot(s.Name)
 	}
-	return b.String()
+	return out
+}
+
+// dereferenced is the field, or what it points to.
+func dereferenced(f gotype.Field) *jen.Statement {
+	if f.Steps[len(f.Steps)-1].Pointer {
+		return jen.Op("*").Add(selector(f.Steps))
+	}
+	return selector(f.Steps)
 }
 
 func mayBeNil(steps []gotype.Step) bool {
@@ -158,12 +162,16 @@ func mayBeNil(steps []gotype.Step) bool {
 }
 
 // notNil is the condition that every pointer among steps is set.
-func notNil(steps []gotype.Step) string {
-	var conditions []string
+func notNil(steps []gotype.Step) *jen.Statement {
+	out := &jen.Statement{}
 	for i, s := range steps {
-		if s.Pointer {
-			conditions = append(conditions, selector(steps[:i+1])+" != nil")
+		if !s.Pointer {
+			continue
 		}
+		if len(*out) > 0 {
+			out.Op("&&")
+		}
+		out.Add(selector(steps[:i+1])).Op("!=").Nil()
 	}
-	return strings.Join(conditions, " && ")
+	return out
 }
