@@ -100,10 +100,7 @@ func (s *Statement) Guard(inbox Inbox, label string, expect Expect, postgres int
 	}
 	c := composition{
 		s: s, label: label, expect: expect, first: inbox.Columns() + 1,
-		marker: inbox.MarkerSQL() + "\nRETURNING 1",
-	}
-	if inbox.DetectReuse {
-		c.seen = inbox.SeenSQL()
+		marker: inbox.guard(), seen: inbox.seen(),
 	}
 	return c.text()
 }
@@ -164,7 +161,7 @@ func (c *composition) assemble(edits []edit) string {
 		b.WriteString("RECURSIVE ")
 	}
 	if c.marker != "" {
-		b.WriteString(markerName + " AS (\n  " + strings.ReplaceAll(c.marker, "\n", "\n  ") + "\n), ")
+		b.WriteString(markerQuery(c.marker))
 	}
 	if with.present {
 		b.WriteString(strings.TrimSpace(splice(s.Source, with.start, with.end, edits)) + ",")
@@ -179,23 +176,51 @@ func (c *composition) assemble(edits []edit) string {
 	return b.String()
 }
 
+const effectCount = "(SELECT count(*) AS n FROM " + effectName + ") AS effect"
+
 // finalSelect reports what happened. An unmet expectation is raised by casting its message to bigint (22P02), which
 // rolls the marker back with everything else and needs no function in the database.
 func (c *composition) finalSelect() string {
-	const effect = "(SELECT count(*) AS n FROM " + effectName + ") AS effect"
 	failure := "(" + quoteLiteral(c.label+": expected "+c.expect.String()+", affected ") + " || effect.n)::bigint"
 	if c.marker == "" {
-		return "SELECT CASE WHEN " + c.expect.met("effect.n") + " THEN effect.n ELSE " + failure + " END AS affected\nFROM " + effect
+		return "SELECT CASE WHEN " + c.expect.met("effect.n") + " THEN effect.n ELSE " + failure + " END AS affected\nFROM " + effectCount
 	}
 	affected := "effect.n"
 	if c.expect != ExpectAny {
 		affected = "CASE\n    WHEN marker.n = 0 OR " + c.expect.met("effect.n") + " THEN effect.n\n    ELSE " + failure + "\n  END"
 	}
-	b := "SELECT\n  marker.n AS fresh,\n  " + affected + " AS affected"
-	if c.seen != "" {
-		b += ",\n  CASE WHEN marker.n = 0 THEN (\n    " + c.seen + "\n  ) END AS seen"
+	return "SELECT\n  marker.n AS fresh,\n  " + affected + " AS affected" + outcomeTail(c.seen)
+}
+
+// markerQuery is the WITH query of the marker.
+func markerQuery(marker string) string {
+	return markerName + " AS (\n  " + strings.ReplaceAll(marker, "\n", "\n  ") + "\n), "
+}
+
+// outcomeTail ends the final SELECT of a guarded statement.
+func outcomeTail(seen string) string {
+	column := ""
+	if seen != "" {
+		column = ",\n  CASE WHEN marker.n = 0 THEN (\n    " + seen + "\n  ) END AS seen"
 	}
-	return b + "\nFROM (SELECT count(*) AS n FROM " + markerName + ") AS marker,\n  " + effect
+	return column + "\nFROM (SELECT count(*) AS n FROM " + markerName + ") AS marker,\n  " + effectCount
+}
+
+// WithMarkerSQL is what guarded statements begin with, but for those with comments in front or a WITH RECURSIVE.
+func (i Inbox) WithMarkerSQL() string { return "WITH " + markerQuery(i.guard()) }
+
+// OutcomeSQL is what guarded statements end with.
+func (i Inbox) OutcomeSQL() string { return outcomeTail(i.seen()) }
+
+// guard inserts the marker and returns a row when it is fresh.
+func (i Inbox) guard() string { return i.MarkerSQL() + "\nRETURNING 1" }
+
+// seen reads the stored fingerprint; "" when reuse is not detected.
+func (i Inbox) seen() string {
+	if !i.DetectReuse {
+		return ""
+	}
+	return i.SeenSQL()
 }
 
 // withParts is where the user's WITH stands: queries in [start,end), comments up to main, where the statement proper

@@ -115,7 +115,7 @@ func (b *builder) message(c *Consumer, methods map[string]string, s *spec.Messag
 		ID:       ID{From: s.ID.From, Name: s.ID.Name},
 	}
 	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
-	if b.declare(m.FuncName, what, s.Key.Pos) && b.declare(m.DecodeFunc(), "the decoder of "+what, s.Key.Pos) {
+	if b.declare(m.FuncName, what, s.Key.Pos) {
 		b.declare(m.GuardedName(), "the guarded SQL of "+what, s.Key.Pos)
 		n := len(sqlEffects(s))
 		for i := range n {

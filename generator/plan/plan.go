@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"strings"
 	"time"
 
 	"github.com/inboxgen/inboxgen/generator/gotype"
@@ -81,11 +80,6 @@ type Arg struct {
 
 // DecodeFunc is the name of the function that decodes the consumer's messages by wire type.
 func (c *Consumer) DecodeFunc() string { return "decode" + c.GoName }
-
-// DecodeFunc is the name of the function that decodes one message.
-func (m *Message) DecodeFunc() string {
-	return "decode" + strings.ToUpper(m.FuncName[:1]) + m.FuncName[1:]
-}
 
 // GuardedName is the name of the constant that holds Guarded.
 func (m *Message) GuardedName() string { return m.FuncName + "GuardedSQL" }

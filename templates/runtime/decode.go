@@ -18,8 +18,17 @@ type Delivery struct {
 	Body    []byte
 }
 
-// decodeJSON decodes a message. A required field that is missing or null is an error: zero is a value, and nobody sent it.
-func decodeJSON(body []byte, into any, required ...string) error {
+// decodeJSON decodes a message and makes a delivery of it.
+func decodeJSON[M any](d Delivery, message string, of func(M) delivery, required ...string) (delivery, error) {
+	var m M
+	if err := unmarshal(d.Body, &m, required); err != nil {
+		return delivery{message: message}, err
+	}
+	return of(m), nil
+}
+
+// unmarshal decodes JSON. A required field that is missing or null is an error: zero is a value, and nobody sent it.
+func unmarshal(body []byte, into any, required []string) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrDecode, err)
 	}

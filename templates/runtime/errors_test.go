@@ -98,9 +98,13 @@ func TestDecodeJSON(t *testing.T) {
 		`{"note": 1}`:             "the message can't be decoded: json: cannot unmarshal number into Go struct field noted.note of type string",
 		`{"note": "x", "tags": 1`: "the message can't be decoded: unexpected end of JSON input",
 	} {
-		var m noted
+		of := func(noted) delivery { return delivery{message: "Noted"} }
 		got := ""
-		if err := decodeJSON([]byte(body), &m, "note"); err != nil {
+		d, err := decodeJSON(Delivery{Body: []byte(body)}, "Noted", of, "note")
+		if d.message != "Noted" {
+			t.Errorf("%s: of the message %q", body, d.message)
+		}
+		if err != nil {
 			got = err.Error()
 		}
 		if got != want {

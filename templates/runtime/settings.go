@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 const (
@@ -19,6 +20,17 @@ const (
 const markerSQL = `INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
 VALUES ($1::text, $2::text, $3::bigint)
 ON CONFLICT (consumer_name, message_id) DO NOTHING`
+
+const withMarkerSQL = `WITH inboxgen_marker AS (
+  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
+  VALUES ($1::text, $2::text, $3::bigint)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), `
+
+const outcomeSQL = `
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
 
 const seenSQL = `SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text`
 
@@ -80,11 +92,13 @@ func (c *Consumer) HandleNotedBatch(ctx context.Context, batch []CloudEvent[note
 func decodeConsumer(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
 	case "noted":
-		var m noted
-		if err := decodeJSON(d.Body, &m, "note"); err != nil {
-			return delivery{message: "Noted"}, err
-		}
-		return consumerNoted(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id")), m), nil
+		return decodeJSON(d, "Noted", func(m noted) delivery {
+			return consumerNoted(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id")), m)
+		}, "note")
+	case "counted":
+		return decodeProtobuf(d, "Counted", func(m *wrapperspb.Int64Value) delivery {
+			return delivery{message: "Counted", id: d.Headers["id"], effects: []statement{{sql: "SELECT count($1)", args: []any{m.Value}}}}
+		})
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -100,12 +114,9 @@ type noted struct {
 type label string
 
 func consumerNoted(id string, m noted) delivery {
-	args := []any{m.Note, stringList(m.Tags), textList(m.At), jsonText(m.Attrs)}
-	return delivery{
-		message:     "Noted",
-		id:          id,
-		fingerprint: contentFingerprint("noted", "note string", m.Note),
-		guarded:     "SELECT",
-		effects:     []statement{{sql: "SELECT note($1, $2, $3, $4)", args: args, expect: someRows}},
-	}
+	d := delivery{message: "Noted", id: id}
+	d.fingerprint = contentFingerprint("noted", "note string", m.Note)
+	d.guarded = withMarkerSQL + "inboxgen_effect AS (SELECT 1) SELECT marker.n AS fresh, effect.n AS affected" + outcomeSQL
+	d.effect("SELECT note($1, $2, $3, $4)", someRows, m.Note, stringList(m.Tags), textList(m.At), jsonText(m.Attrs))
+	return d
 }

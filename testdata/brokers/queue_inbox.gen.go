@@ -40,9 +40,11 @@ func (c *Queue) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeQueue(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "Paid":
-		return decodeQueuePaid(d)
+		return decodeJSON(d, "Paid", func(m Paid) delivery {
+			return queuePaid(d.ID, m)
+		}, "event_id", "account", "amount")
 	case "Refunded":
-		return decodeQueueRefunded(d)
+		return decodeJSON(d, "Refunded", queueRefunded, "event_id", "account", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -76,42 +78,20 @@ func (c *Queue) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return queuePaid(e.ID, e.Message) }))
 }
 
-// decodeQueuePaid decodes one Paid.
-func decodeQueuePaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return queuePaid(d.ID, m), nil
-}
-
 // queuePaid is what one Paid does.
 func queuePaid(id string, m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          id,
-		fingerprint: contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount),
-		guarded:     queuePaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    queuePaidSQL,
-				args:   []any{m.Amount, id, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: id}
+	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
+	d.guarded = queuePaidGuardedSQL
+	d.effect(queuePaidSQL, 1, m.Amount, id, m.Account)
+	return d
 }
 
 const queuePaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
 // queuePaidGuardedSQL is the same behind its marker, in one statement.
-const queuePaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const queuePaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -121,12 +101,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('queue.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleRefunded applies one Refunded in a transaction of its own.
 func (c *Queue) HandleRefunded(ctx context.Context, m Refunded) (Outcome, error) {
@@ -144,32 +119,13 @@ func (c *Queue) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueRefunded))
 }
 
-// decodeQueueRefunded decodes one Refunded.
-func decodeQueueRefunded(d Delivery) (delivery, error) {
-	var m Refunded
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Refunded"}, err
-	}
-	return queueRefunded(m), nil
-}
-
 // queueRefunded is what one Refunded does.
 func queueRefunded(m Refunded) delivery {
-	return delivery{
-		message:     "Refunded",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount),
-		effects: []statement{
-			{
-				sql:  queueRefundedSQL1,
-				args: []any{m.Amount, m.EventID, m.Account},
-			},
-			{
-				sql:  queueRefundedSQL2,
-				args: []any{m.EventID, m.Account},
-			},
-		},
-	}
+	d := delivery{message: "Refunded", id: m.EventID}
+	d.fingerprint = contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount)
+	d.effect(queueRefundedSQL1, anyRows, m.Amount, m.EventID, m.Account)
+	d.effect(queueRefundedSQL2, anyRows, m.EventID, m.Account)
+	return d
 }
 
 const queueRefundedSQL1 = `WITH inboxgen_effect AS (

@@ -39,7 +39,9 @@ func (c *Router) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeRouter decodes a message by its wire type.
 func decodeRouter(d Delivery) (delivery, error) {
-	return decodeRouterPaid(d)
+	return decodeJSON(d, "Paid", func(m Paid) delivery {
+		return routerPaid(d.Headers["id"], m)
+	}, "event_id", "account", "amount")
 }
 
 // Watermill returns a handler for a Watermill router, which applies each message in a transaction of its own.
@@ -63,42 +65,20 @@ func (c *Router) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return routerPaid(e.ID, e.Message) }))
 }
 
-// decodeRouterPaid decodes one Paid.
-func decodeRouterPaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return routerPaid(d.Headers["id"], m), nil
-}
-
 // routerPaid is what one Paid does.
 func routerPaid(id string, m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          id,
-		fingerprint: contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount),
-		guarded:     routerPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    routerPaidSQL,
-				args:   []any{m.Amount, id, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: id}
+	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
+	d.guarded = routerPaidGuardedSQL
+	d.effect(routerPaidSQL, 1, m.Amount, id, m.Account)
+	return d
 }
 
 const routerPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
 // routerPaidGuardedSQL is the same behind its marker, in one statement.
-const routerPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const routerPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -108,9 +88,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('router.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -41,9 +41,9 @@ func (c *Topic) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeTopic(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Paid":
-		return decodeTopicPaid(d)
+		return decodeJSON(d, "Paid", topicPaid, "event_id", "account", "amount")
 	case "Refunded":
-		return decodeTopicRefunded(d)
+		return decodeJSON(d, "Refunded", topicRefunded, "event_id", "account", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -83,42 +83,20 @@ func (c *Topic) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPaid))
 }
 
-// decodeTopicPaid decodes one Paid.
-func decodeTopicPaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return topicPaid(m), nil
-}
-
 // topicPaid is what one Paid does.
 func topicPaid(m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount),
-		guarded:     topicPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    topicPaidSQL,
-				args:   []any{m.Amount, m.EventID, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: m.EventID}
+	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
+	d.guarded = topicPaidGuardedSQL
+	d.effect(topicPaidSQL, 1, m.Amount, m.EventID, m.Account)
+	return d
 }
 
 const topicPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
 // topicPaidGuardedSQL is the same behind its marker, in one statement.
-const topicPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const topicPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -128,12 +106,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('topic.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleRefunded applies one Refunded in a transaction of its own.
 func (c *Topic) HandleRefunded(ctx context.Context, m Refunded) (Outcome, error) {
@@ -151,32 +124,13 @@ func (c *Topic) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicRefunded))
 }
 
-// decodeTopicRefunded decodes one Refunded.
-func decodeTopicRefunded(d Delivery) (delivery, error) {
-	var m Refunded
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Refunded"}, err
-	}
-	return topicRefunded(m), nil
-}
-
 // topicRefunded is what one Refunded does.
 func topicRefunded(m Refunded) delivery {
-	return delivery{
-		message:     "Refunded",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount),
-		effects: []statement{
-			{
-				sql:  topicRefundedSQL1,
-				args: []any{m.Amount, m.EventID, m.Account},
-			},
-			{
-				sql:  topicRefundedSQL2,
-				args: []any{m.EventID, m.Account},
-			},
-		},
-	}
+	d := delivery{message: "Refunded", id: m.EventID}
+	d.fingerprint = contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount)
+	d.effect(topicRefundedSQL1, anyRows, m.Amount, m.EventID, m.Account)
+	d.effect(topicRefundedSQL2, anyRows, m.EventID, m.Account)
+	return d
 }
 
 const topicRefundedSQL1 = `WITH inboxgen_effect AS (

@@ -41,7 +41,7 @@ func (c *Undead) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeUndead(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Paid":
-		return decodeUndeadPaid(d)
+		return decodeJSON(d, "Paid", undeadPaid, "event_id", "account", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -81,42 +81,20 @@ func (c *Undead) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, undeadPaid))
 }
 
-// decodeUndeadPaid decodes one Paid.
-func decodeUndeadPaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return undeadPaid(m), nil
-}
-
 // undeadPaid is what one Paid does.
 func undeadPaid(m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount),
-		guarded:     undeadPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    undeadPaidSQL,
-				args:   []any{m.Amount, m.EventID, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: m.EventID}
+	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
+	d.guarded = undeadPaidGuardedSQL
+	d.effect(undeadPaidSQL, 1, m.Amount, m.EventID, m.Account)
+	return d
 }
 
 const undeadPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
 // undeadPaidGuardedSQL is the same behind its marker, in one statement.
-const undeadPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const undeadPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -126,9 +104,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('undead.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -113,6 +113,11 @@ type delivery struct {
 	effects     []statement // in the order of the spec
 }
 
+// effect adds a statement to what the delivery does.
+func (d *delivery) effect(sql string, expect rows, args ...any) {
+	d.effects = append(d.effects, statement{sql, args, expect})
+}
+
 // statement is SQL with its arguments.
 type statement struct {
 	sql    string

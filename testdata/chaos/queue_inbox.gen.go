@@ -40,9 +40,9 @@ func (c *Queue) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeQueue(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "Plain":
-		return decodeQueuePlain(d)
+		return decodeJSON(d, "Plain", queuePlain, "event_id", "account", "number", "amount")
 	case "Audited":
-		return decodeQueueAudited(d)
+		return decodeJSON(d, "Audited", queueAudited, "event_id", "account", "number", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -76,30 +76,13 @@ func (c *Queue) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, queuePlain))
 }
 
-// decodeQueuePlain decodes one Plain.
-func decodeQueuePlain(d Delivery) (delivery, error) {
-	var m Plain
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "number", "amount"); err != nil {
-		return delivery{message: "Plain"}, err
-	}
-	return queuePlain(m), nil
-}
-
 // queuePlain is what one Plain does.
 func queuePlain(m Plain) delivery {
-	return delivery{
-		message:     "Plain",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number),
-		guarded:     queuePlainGuardedSQL,
-		effects: []statement{
-			{
-				sql:    queuePlainSQL,
-				args:   []any{m.Amount, m.Number, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Plain", id: m.EventID}
+	d.fingerprint = contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
+	d.guarded = queuePlainGuardedSQL
+	d.effect(queuePlainSQL, 1, m.Amount, m.Number, m.Account)
+	return d
 }
 
 const queuePlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = greatest(last, $2),
@@ -107,12 +90,7 @@ const queuePlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = grea
 WHERE broker = 'rabbitmq' AND id = $3`
 
 // queuePlainGuardedSQL is the same behind its marker, in one statement.
-const queuePlainGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const queuePlainGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET n = n + 1, sum = sum + $4, last = greatest(last, $5),
   disorder = disorder + CASE WHEN $5 <= last THEN 1 ELSE 0 END
 WHERE (broker = 'rabbitmq' AND id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -123,12 +101,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('queue.Plain: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleAudited applies one Audited in a transaction of its own.
 func (c *Queue) HandleAudited(ctx context.Context, m Audited) (Outcome, error) {
@@ -146,32 +119,13 @@ func (c *Queue) HandleAuditedBatch(ctx context.Context, batch []Audited) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueAudited))
 }
 
-// decodeQueueAudited decodes one Audited.
-func decodeQueueAudited(d Delivery) (delivery, error) {
-	var m Audited
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "number", "amount"); err != nil {
-		return delivery{message: "Audited"}, err
-	}
-	return queueAudited(m), nil
-}
-
 // queueAudited is what one Audited does.
 func queueAudited(m Audited) delivery {
-	return delivery{
-		message:     "Audited",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number),
-		effects: []statement{
-			{
-				sql:  queueAuditedSQL1,
-				args: []any{m.Amount, m.Number, m.Account},
-			},
-			{
-				sql:  queueAuditedSQL2,
-				args: []any{m.EventID},
-			},
-		},
-	}
+	d := delivery{message: "Audited", id: m.EventID}
+	d.fingerprint = contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
+	d.effect(queueAuditedSQL1, anyRows, m.Amount, m.Number, m.Account)
+	d.effect(queueAuditedSQL2, anyRows, m.EventID)
+	return d
 }
 
 const queueAuditedSQL1 = `WITH inboxgen_effect AS (

@@ -41,9 +41,9 @@ func (c *Topic) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeTopic(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Plain":
-		return decodeTopicPlain(d)
+		return decodeJSON(d, "Plain", topicPlain, "event_id", "account", "number", "amount")
 	case "Audited":
-		return decodeTopicAudited(d)
+		return decodeJSON(d, "Audited", topicAudited, "event_id", "account", "number", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -83,30 +83,13 @@ func (c *Topic) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPlain))
 }
 
-// decodeTopicPlain decodes one Plain.
-func decodeTopicPlain(d Delivery) (delivery, error) {
-	var m Plain
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "number", "amount"); err != nil {
-		return delivery{message: "Plain"}, err
-	}
-	return topicPlain(m), nil
-}
-
 // topicPlain is what one Plain does.
 func topicPlain(m Plain) delivery {
-	return delivery{
-		message:     "Plain",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number),
-		guarded:     topicPlainGuardedSQL,
-		effects: []statement{
-			{
-				sql:    topicPlainSQL,
-				args:   []any{m.Amount, m.Number, m.Account},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Plain", id: m.EventID}
+	d.fingerprint = contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
+	d.guarded = topicPlainGuardedSQL
+	d.effect(topicPlainSQL, 1, m.Amount, m.Number, m.Account)
+	return d
 }
 
 const topicPlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = greatest(last, $2),
@@ -114,12 +97,7 @@ const topicPlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = grea
 WHERE broker = 'kafka' AND id = $3`
 
 // topicPlainGuardedSQL is the same behind its marker, in one statement.
-const topicPlainGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const topicPlainGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET n = n + 1, sum = sum + $4, last = greatest(last, $5),
   disorder = disorder + CASE WHEN $5 <= last THEN 1 ELSE 0 END
 WHERE (broker = 'kafka' AND id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -130,12 +108,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('topic.Plain: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleAudited applies one Audited in a transaction of its own.
 func (c *Topic) HandleAudited(ctx context.Context, m Audited) (Outcome, error) {
@@ -153,32 +126,13 @@ func (c *Topic) HandleAuditedBatch(ctx context.Context, batch []Audited) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicAudited))
 }
 
-// decodeTopicAudited decodes one Audited.
-func decodeTopicAudited(d Delivery) (delivery, error) {
-	var m Audited
-	if err := decodeJSON(d.Body, &m, "event_id", "account", "number", "amount"); err != nil {
-		return delivery{message: "Audited"}, err
-	}
-	return topicAudited(m), nil
-}
-
 // topicAudited is what one Audited does.
 func topicAudited(m Audited) delivery {
-	return delivery{
-		message:     "Audited",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number),
-		effects: []statement{
-			{
-				sql:  topicAuditedSQL1,
-				args: []any{m.Amount, m.Number, m.Account},
-			},
-			{
-				sql:  topicAuditedSQL2,
-				args: []any{m.EventID},
-			},
-		},
-	}
+	d := delivery{message: "Audited", id: m.EventID}
+	d.fingerprint = contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
+	d.effect(topicAuditedSQL1, anyRows, m.Amount, m.Number, m.Account)
+	d.effect(topicAuditedSQL2, anyRows, m.EventID)
+	return d
 }
 
 const topicAuditedSQL1 = `WITH inboxgen_effect AS (

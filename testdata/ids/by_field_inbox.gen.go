@@ -40,9 +40,11 @@ func (c *ByField) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeByField(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
 	case "note.made":
-		return decodeByFieldNoted(d)
+		return decodeJSON(d, "Noted", func(m Noted) delivery {
+			return byFieldNoted(d.Headers["X-Event-ID"], m)
+		}, "note")
 	case "Tagged":
-		return decodeByFieldTagged(d)
+		return decodeJSON(d, "Tagged", byFieldTagged, "event_id", "note", "tag")
 	default:
 		return unknownType(wireType, "skip")
 	}
@@ -64,30 +66,13 @@ func (c *ByField) HandleNotedBatch(ctx context.Context, batch []Identified[Noted
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byFieldNoted(e.ID, e.Message) }))
 }
 
-// decodeByFieldNoted decodes one Noted.
-func decodeByFieldNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return byFieldNoted(d.Headers["X-Event-ID"], m), nil
-}
-
 // byFieldNoted is what one Noted does.
 func byFieldNoted(id string, m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          id,
-		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
-		guarded:     byFieldNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byFieldNotedSQL,
-				args:   []any{"The reader \"by field\"", id, m.Note, m.Tag},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: id}
+	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
+	d.guarded = byFieldNotedGuardedSQL
+	d.effect(byFieldNotedSQL, someRows, "The reader \"by field\"", id, m.Note, m.Tag)
+	return d
 }
 
 const byFieldNotedSQL = `-- What everybody does with a note.
@@ -109,12 +94,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_field.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleTagged applies one Tagged in a transaction of its own.
 func (c *ByField) HandleTagged(ctx context.Context, m Tagged) (Outcome, error) {
@@ -132,32 +112,13 @@ func (c *ByField) HandleTaggedBatch(ctx context.Context, batch []Tagged) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, byFieldTagged))
 }
 
-// decodeByFieldTagged decodes one Tagged.
-func decodeByFieldTagged(d Delivery) (delivery, error) {
-	var m Tagged
-	if err := decodeJSON(d.Body, &m, "event_id", "note", "tag"); err != nil {
-		return delivery{message: "Tagged"}, err
-	}
-	return byFieldTagged(m), nil
-}
-
 // byFieldTagged is what one Tagged does.
 func byFieldTagged(m Tagged) delivery {
-	return delivery{
-		message:     "Tagged",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Tagged", "note string, tag string", m.Note, m.Tag),
-		effects: []statement{
-			{
-				sql:  byFieldTaggedSQL1,
-				args: []any{"The reader \"by field\"", m.EventID, m.Note, m.Tag},
-			},
-			{
-				sql:  byFieldTaggedSQL2,
-				args: []any{m.EventID},
-			},
-		},
-	}
+	d := delivery{message: "Tagged", id: m.EventID}
+	d.fingerprint = contentFingerprint("Tagged", "note string, tag string", m.Note, m.Tag)
+	d.effect(byFieldTaggedSQL1, anyRows, "The reader \"by field\"", m.EventID, m.Note, m.Tag)
+	d.effect(byFieldTaggedSQL2, anyRows, m.EventID)
+	return d
 }
 
 const byFieldTaggedSQL1 = `-- What everybody does with a note.

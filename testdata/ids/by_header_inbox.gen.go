@@ -41,13 +41,15 @@ func (c *ByHeader) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeByHeader(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["X-Type"]; wireType {
 	case "note.made":
-		return decodeByHeaderNoted(d)
+		return decodeJSON(d, "Noted", func(m Noted) delivery {
+			return byHeaderNoted(d.Headers["X-Event-ID"], m)
+		}, "note")
 	case "note.numbered":
-		return decodeByHeaderNumbered(d)
+		return decodeJSON(d, "Numbered", byHeaderNumbered, "number", "note")
 	case "note.optional":
-		return decodeByHeaderOptional(d)
+		return decodeJSON(d, "Optional", byHeaderOptional, "note")
 	case "note.unique":
-		return decodeByHeaderUnique(d)
+		return decodeJSON(d, "Unique", byHeaderUnique, "event_id", "note")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -69,30 +71,13 @@ func (c *ByHeader) HandleNotedBatch(ctx context.Context, batch []Identified[Note
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byHeaderNoted(e.ID, e.Message) }))
 }
 
-// decodeByHeaderNoted decodes one Noted.
-func decodeByHeaderNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return byHeaderNoted(d.Headers["X-Event-ID"], m), nil
-}
-
 // byHeaderNoted is what one Noted does.
 func byHeaderNoted(id string, m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          id,
-		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
-		guarded:     byHeaderNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byHeaderNotedSQL,
-				args:   []any{"by_header", id, m.Note, m.Tag},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: id}
+	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
+	d.guarded = byHeaderNotedGuardedSQL
+	d.effect(byHeaderNotedSQL, someRows, "by_header", id, m.Note, m.Tag)
+	return d
 }
 
 const byHeaderNotedSQL = `-- What everybody does with a note.
@@ -114,12 +99,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_header.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleNumbered applies one Numbered in a transaction of its own.
 func (c *ByHeader) HandleNumbered(ctx context.Context, m Numbered) (Outcome, error) {
@@ -137,41 +117,19 @@ func (c *ByHeader) HandleNumberedBatch(ctx context.Context, batch []Numbered) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderNumbered))
 }
 
-// decodeByHeaderNumbered decodes one Numbered.
-func decodeByHeaderNumbered(d Delivery) (delivery, error) {
-	var m Numbered
-	if err := decodeJSON(d.Body, &m, "number", "note"); err != nil {
-		return delivery{message: "Numbered"}, err
-	}
-	return byHeaderNumbered(m), nil
-}
-
 // byHeaderNumbered is what one Numbered does.
 func byHeaderNumbered(m Numbered) delivery {
-	return delivery{
-		message:     "Numbered",
-		id:          strconv.FormatInt(int64(m.Number), 10),
-		fingerprint: contentFingerprint("note.numbered", "note string", m.Note),
-		guarded:     byHeaderNumberedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byHeaderNumberedSQL,
-				args:   []any{"by_header", strconv.FormatInt(int64(m.Number), 10), m.Note},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Numbered", id: strconv.FormatInt(int64(m.Number), 10)}
+	d.fingerprint = contentFingerprint("note.numbered", "note string", m.Note)
+	d.guarded = byHeaderNumberedGuardedSQL
+	d.effect(byHeaderNumberedSQL, someRows, "by_header", strconv.FormatInt(int64(m.Number), 10), m.Note)
+	return d
 }
 
 const byHeaderNumberedSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
 // byHeaderNumberedGuardedSQL is the same behind its marker, in one statement.
-const byHeaderNumberedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const byHeaderNumberedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -180,12 +138,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_header.Numbered: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOptional applies one Optional in a transaction of its own.
 func (c *ByHeader) HandleOptional(ctx context.Context, m Optional) (Outcome, error) {
@@ -203,45 +156,23 @@ func (c *ByHeader) HandleOptionalBatch(ctx context.Context, batch []Optional) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderOptional))
 }
 
-// decodeByHeaderOptional decodes one Optional.
-func decodeByHeaderOptional(d Delivery) (delivery, error) {
-	var m Optional
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Optional"}, err
-	}
-	return byHeaderOptional(m), nil
-}
-
 // byHeaderOptional is what one Optional does.
 func byHeaderOptional(m Optional) delivery {
 	var id string
 	if m.EventID != nil {
 		id = *m.EventID
 	}
-	return delivery{
-		message:     "Optional",
-		id:          id,
-		fingerprint: contentFingerprint("note.optional", "note string", m.Note),
-		guarded:     byHeaderOptionalGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byHeaderOptionalSQL,
-				args:   []any{"by_header", id, m.Note},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Optional", id: id}
+	d.fingerprint = contentFingerprint("note.optional", "note string", m.Note)
+	d.guarded = byHeaderOptionalGuardedSQL
+	d.effect(byHeaderOptionalSQL, someRows, "by_header", id, m.Note)
+	return d
 }
 
 const byHeaderOptionalSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
 // byHeaderOptionalGuardedSQL is the same behind its marker, in one statement.
-const byHeaderOptionalGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const byHeaderOptionalGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -250,12 +181,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_header.Optional: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleUnique applies one Unique in a transaction of its own.
 func (c *ByHeader) HandleUnique(ctx context.Context, m Unique) (Outcome, error) {
@@ -273,41 +199,19 @@ func (c *ByHeader) HandleUniqueBatch(ctx context.Context, batch []Unique) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderUnique))
 }
 
-// decodeByHeaderUnique decodes one Unique.
-func decodeByHeaderUnique(d Delivery) (delivery, error) {
-	var m Unique
-	if err := decodeJSON(d.Body, &m, "event_id", "note"); err != nil {
-		return delivery{message: "Unique"}, err
-	}
-	return byHeaderUnique(m), nil
-}
-
 // byHeaderUnique is what one Unique does.
 func byHeaderUnique(m Unique) delivery {
-	return delivery{
-		message:     "Unique",
-		id:          m.EventID.String(),
-		fingerprint: contentFingerprint("note.unique", "note string", m.Note),
-		guarded:     byHeaderUniqueGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byHeaderUniqueSQL,
-				args:   []any{"by_header", m.EventID.String(), m.Note},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Unique", id: m.EventID.String()}
+	d.fingerprint = contentFingerprint("note.unique", "note string", m.Note)
+	d.guarded = byHeaderUniqueGuardedSQL
+	d.effect(byHeaderUniqueSQL, someRows, "by_header", m.EventID.String(), m.Note)
+	return d
 }
 
 const byHeaderUniqueSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
 // byHeaderUniqueGuardedSQL is the same behind its marker, in one statement.
-const byHeaderUniqueGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const byHeaderUniqueGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -316,9 +220,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_header.Unique: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -40,9 +40,13 @@ func (c *ByProperty) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeByProperty(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "note.made":
-		return decodeByPropertyNoted(d)
+		return decodeJSON(d, "Noted", func(m Noted) delivery {
+			return byPropertyNoted(d.ID, m)
+		}, "note")
 	case "Other":
-		return decodeByPropertyOther(d)
+		return decodeJSON(d, "Other", func(m Other) delivery {
+			return byPropertyOther(d.ID, m)
+		}, "note")
 	default:
 		return unknownType(wireType, "stop")
 	}
@@ -64,30 +68,13 @@ func (c *ByProperty) HandleNotedBatch(ctx context.Context, batch []Identified[No
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byPropertyNoted(e.ID, e.Message) }))
 }
 
-// decodeByPropertyNoted decodes one Noted.
-func decodeByPropertyNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return byPropertyNoted(d.ID, m), nil
-}
-
 // byPropertyNoted is what one Noted does.
 func byPropertyNoted(id string, m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          id,
-		fingerprint: contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag),
-		guarded:     byPropertyNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byPropertyNotedSQL,
-				args:   []any{"by_property", id, m.Note, m.Tag},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: id}
+	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
+	d.guarded = byPropertyNotedGuardedSQL
+	d.effect(byPropertyNotedSQL, someRows, "by_property", id, m.Note, m.Tag)
+	return d
 }
 
 const byPropertyNotedSQL = `-- What everybody does with a note.
@@ -109,12 +96,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_property.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOther applies one Other in a transaction of its own.
 func (c *ByProperty) HandleOther(ctx context.Context, id string, m Other) (Outcome, error) {
@@ -132,30 +114,13 @@ func (c *ByProperty) HandleOtherBatch(ctx context.Context, batch []Identified[Ot
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Other]) delivery { return byPropertyOther(e.ID, e.Message) }))
 }
 
-// decodeByPropertyOther decodes one Other.
-func decodeByPropertyOther(d Delivery) (delivery, error) {
-	var m Other
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Other"}, err
-	}
-	return byPropertyOther(d.ID, m), nil
-}
-
 // byPropertyOther is what one Other does.
 func byPropertyOther(id string, m Other) delivery {
-	return delivery{
-		message:     "Other",
-		id:          id,
-		fingerprint: contentFingerprint("Other", "note string, tag *string", m.Note, m.Tag),
-		guarded:     byPropertyOtherGuardedSQL,
-		effects: []statement{
-			{
-				sql:    byPropertyOtherSQL,
-				args:   []any{"by_property", id, m.Note, m.Tag},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Other", id: id}
+	d.fingerprint = contentFingerprint("Other", "note string, tag *string", m.Note, m.Tag)
+	d.guarded = byPropertyOtherGuardedSQL
+	d.effect(byPropertyOtherSQL, someRows, "by_property", id, m.Note, m.Tag)
+	return d
 }
 
 const byPropertyOtherSQL = `-- What everybody does with a note.
@@ -177,9 +142,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('by_property.Other: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

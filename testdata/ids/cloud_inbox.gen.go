@@ -38,7 +38,9 @@ func (c *Cloud) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeCloud decodes a message by its wire type.
 func decodeCloud(d Delivery) (delivery, error) {
-	return decodeCloudNoted(d)
+	return decodeJSON(d, "Noted", func(m Noted) delivery {
+		return cloudNoted(cloudEvent(d, "source"), cloudEvent(d, "id"), m)
+	}, "note")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,30 +59,13 @@ func (c *Cloud) HandleNotedBatch(ctx context.Context, batch []CloudEvent[Noted])
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[Noted]) delivery { return cloudNoted(e.Source, e.ID, e.Message) }))
 }
 
-// decodeCloudNoted decodes one Noted.
-func decodeCloudNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "note"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return cloudNoted(cloudEvent(d, "source"), cloudEvent(d, "id"), m), nil
-}
-
 // cloudNoted is what one Noted does.
 func cloudNoted(source, id string, m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          cloudEventID(source, id),
-		fingerprint: contentFingerprint("Noted", "note string, tag *string", m.Note, m.Tag),
-		guarded:     cloudNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    cloudNotedSQL,
-				args:   []any{"cloud", cloudEventID(source, id), m.Note, m.Tag},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: cloudEventID(source, id)}
+	d.fingerprint = contentFingerprint("Noted", "note string, tag *string", m.Note, m.Tag)
+	d.guarded = cloudNotedGuardedSQL
+	d.effect(cloudNotedSQL, someRows, "cloud", cloudEventID(source, id), m.Note, m.Tag)
+	return d
 }
 
 const cloudNotedSQL = `-- What everybody does with a note.
@@ -102,9 +87,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('cloud.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -68,65 +68,65 @@ func (c *Packages) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodePackages(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Pgx":
-		return decodePackagesPgx(d)
+		return decodeJSON(d, "Pgx", packagesPgx)
 	case "Context":
-		return decodePackagesContext(d)
+		return decodeJSON(d, "Context", packagesContext)
 	case "Any":
-		return decodePackagesAny(d)
+		return decodeJSON(d, "Any", packagesAny)
 	case "Fmt":
-		return decodePackagesFmt(d)
+		return decodeJSON(d, "Fmt", packagesFmt)
 	case "Json":
-		return decodePackagesJson(d)
+		return decodeJSON(d, "Json", packagesJson)
 	case "Time":
-		return decodePackagesTime(d)
+		return decodeJSON(d, "Time", packagesTime)
 	case "Strconv":
-		return decodePackagesStrconv(d)
+		return decodeJSON(d, "Strconv", packagesStrconv)
 	case "Pgtype":
-		return decodePackagesPgtype(d)
+		return decodeJSON(d, "Pgtype", packagesPgtype)
 	case "Proto":
-		return decodePackagesProto(d)
+		return decodeJSON(d, "Proto", packagesProto)
 	case "Ctx":
-		return decodePackagesCtx(d)
+		return decodeJSON(d, "Ctx", packagesCtx)
 	case "M":
-		return decodePackagesM(d)
+		return decodeJSON(d, "M", packagesM)
 	case "Id":
-		return decodePackagesId(d)
+		return decodeJSON(d, "Id", packagesId)
 	case "Err":
-		return decodePackagesErr(d)
+		return decodeJSON(d, "Err", packagesErr)
 	case "Transaction":
-		return decodePackagesTransaction(d)
+		return decodeJSON(d, "Transaction", packagesTransaction)
 	case "String":
-		return decodePackagesString(d)
+		return decodeJSON(d, "String", packagesString)
 	case "Nil":
-		return decodePackagesNil(d)
+		return decodeJSON(d, "Nil", packagesNil)
 	case "Len":
-		return decodePackagesLen(d)
+		return decodeJSON(d, "Len", packagesLen)
 	case "Delivery":
-		return decodePackagesDelivery(d)
+		return decodeJSON(d, "Delivery", packagesDelivery)
 	case "Statement":
-		return decodePackagesStatement(d)
+		return decodeJSON(d, "Statement", packagesStatement)
 	case "Inbox":
-		return decodePackagesInbox(d)
+		return decodeJSON(d, "Inbox", packagesInbox)
 	case "Pgxpkg":
-		return decodePackagesPgxpkg(d)
+		return decodeJSON(d, "Pgxpkg", packagesPgxpkg)
 	case "ShopV2":
-		return decodePackagesShopV2(d)
+		return decodeJSON(d, "ShopV2", packagesShopV2)
 	case "GoFoo":
-		return decodePackagesGoFoo(d)
+		return decodeJSON(d, "GoFoo", packagesGoFoo)
 	case "OtherFoo":
-		return decodePackagesOtherFoo(d)
+		return decodeJSON(d, "OtherFoo", packagesOtherFoo)
 	case "Events":
-		return decodePackagesEvents(d)
+		return decodeJSON(d, "Events", packagesEvents)
 	case "BillingEvents":
-		return decodePackagesBillingEvents(d)
+		return decodeJSON(d, "BillingEvents", packagesBillingEvents)
 	case "Own":
-		return decodePackagesOwn(d)
+		return decodeJSON(d, "Own", packagesOwn)
 	case "Lists":
-		return decodePackagesLists(d)
+		return decodeJSON(d, "Lists", packagesLists)
 	case "Inline":
-		return decodePackagesInline(d)
+		return decodeJSON(d, "Inline", packagesInline, "event_id", "context", "foo", "own")
 	case "OwnTypes":
-		return decodePackagesOwnTypes(d)
+		return decodeJSON(d, "OwnTypes", packagesOwnTypes, "id")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -148,15 +148,6 @@ func (c *Packages) HandlePgxBatch(ctx context.Context, batch []pgxpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgx))
 }
 
-// decodePackagesPgx decodes one Pgx.
-func decodePackagesPgx(d Delivery) (delivery, error) {
-	var m pgxpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Pgx"}, err
-	}
-	return packagesPgx(m), nil
-}
-
 // packagesPgx is what one Pgx does.
 func packagesPgx(m pgxpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -167,30 +158,17 @@ func packagesPgx(m pgxpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Pgx",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Pgx", "payment.amount int64, payment.tags pgx.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesPgxGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesPgxSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Pgx", id: m.EventID}
+	d.fingerprint = contentFingerprint("Pgx", "payment.amount int64, payment.tags pgx.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesPgxGuardedSQL
+	d.effect(packagesPgxSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesPgxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesPgxGuardedSQL is the same behind its marker, in one statement.
-const packagesPgxGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesPgxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -199,12 +177,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Pgx: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleContext applies one Context in a transaction of its own.
 func (c *Packages) HandleContext(ctx context.Context, m contextpkg.Message) (Outcome, error) {
@@ -222,15 +195,6 @@ func (c *Packages) HandleContextBatch(ctx context.Context, batch []contextpkg.Me
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesContext))
 }
 
-// decodePackagesContext decodes one Context.
-func decodePackagesContext(d Delivery) (delivery, error) {
-	var m contextpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Context"}, err
-	}
-	return packagesContext(m), nil
-}
-
 // packagesContext is what one Context does.
 func packagesContext(m contextpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -241,30 +205,17 @@ func packagesContext(m contextpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Context",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Context", "payment.amount int64, payment.tags context.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesContextGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesContextSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Context", id: m.EventID}
+	d.fingerprint = contentFingerprint("Context", "payment.amount int64, payment.tags context.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesContextGuardedSQL
+	d.effect(packagesContextSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesContextSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesContextGuardedSQL is the same behind its marker, in one statement.
-const packagesContextGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesContextGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -273,12 +224,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Context: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleAny applies one Any in a transaction of its own.
 func (c *Packages) HandleAny(ctx context.Context, m anypkg.Message) (Outcome, error) {
@@ -296,15 +242,6 @@ func (c *Packages) HandleAnyBatch(ctx context.Context, batch []anypkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesAny))
 }
 
-// decodePackagesAny decodes one Any.
-func decodePackagesAny(d Delivery) (delivery, error) {
-	var m anypkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Any"}, err
-	}
-	return packagesAny(m), nil
-}
-
 // packagesAny is what one Any does.
 func packagesAny(m anypkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -315,30 +252,17 @@ func packagesAny(m anypkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Any",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Any", "payment.amount int64, payment.tags any.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesAnyGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesAnySQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Any", id: m.EventID}
+	d.fingerprint = contentFingerprint("Any", "payment.amount int64, payment.tags any.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesAnyGuardedSQL
+	d.effect(packagesAnySQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesAnySQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesAnyGuardedSQL is the same behind its marker, in one statement.
-const packagesAnyGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesAnyGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -347,12 +271,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Any: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleFmt applies one Fmt in a transaction of its own.
 func (c *Packages) HandleFmt(ctx context.Context, m fmtpkg.Message) (Outcome, error) {
@@ -370,15 +289,6 @@ func (c *Packages) HandleFmtBatch(ctx context.Context, batch []fmtpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesFmt))
 }
 
-// decodePackagesFmt decodes one Fmt.
-func decodePackagesFmt(d Delivery) (delivery, error) {
-	var m fmtpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Fmt"}, err
-	}
-	return packagesFmt(m), nil
-}
-
 // packagesFmt is what one Fmt does.
 func packagesFmt(m fmtpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -389,30 +299,17 @@ func packagesFmt(m fmtpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Fmt",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Fmt", "payment.amount int64, payment.tags fmt.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesFmtGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesFmtSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Fmt", id: m.EventID}
+	d.fingerprint = contentFingerprint("Fmt", "payment.amount int64, payment.tags fmt.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesFmtGuardedSQL
+	d.effect(packagesFmtSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesFmtSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesFmtGuardedSQL is the same behind its marker, in one statement.
-const packagesFmtGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesFmtGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -421,12 +318,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Fmt: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleJson applies one Json in a transaction of its own.
 func (c *Packages) HandleJson(ctx context.Context, m jsonpkg.Message) (Outcome, error) {
@@ -444,15 +336,6 @@ func (c *Packages) HandleJsonBatch(ctx context.Context, batch []jsonpkg.Message)
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesJson))
 }
 
-// decodePackagesJson decodes one Json.
-func decodePackagesJson(d Delivery) (delivery, error) {
-	var m jsonpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Json"}, err
-	}
-	return packagesJson(m), nil
-}
-
 // packagesJson is what one Json does.
 func packagesJson(m jsonpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -463,30 +346,17 @@ func packagesJson(m jsonpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Json",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Json", "payment.amount int64, payment.tags json.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesJsonGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesJsonSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Json", id: m.EventID}
+	d.fingerprint = contentFingerprint("Json", "payment.amount int64, payment.tags json.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesJsonGuardedSQL
+	d.effect(packagesJsonSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesJsonSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesJsonGuardedSQL is the same behind its marker, in one statement.
-const packagesJsonGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesJsonGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -495,12 +365,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Json: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleTime applies one Time in a transaction of its own.
 func (c *Packages) HandleTime(ctx context.Context, m timepkg.Message) (Outcome, error) {
@@ -518,15 +383,6 @@ func (c *Packages) HandleTimeBatch(ctx context.Context, batch []timepkg.Message)
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTime))
 }
 
-// decodePackagesTime decodes one Time.
-func decodePackagesTime(d Delivery) (delivery, error) {
-	var m timepkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Time"}, err
-	}
-	return packagesTime(m), nil
-}
-
 // packagesTime is what one Time does.
 func packagesTime(m timepkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -537,30 +393,17 @@ func packagesTime(m timepkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Time",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Time", "payment.amount int64, payment.tags time.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesTimeGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesTimeSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Time", id: m.EventID}
+	d.fingerprint = contentFingerprint("Time", "payment.amount int64, payment.tags time.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesTimeGuardedSQL
+	d.effect(packagesTimeSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesTimeSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesTimeGuardedSQL is the same behind its marker, in one statement.
-const packagesTimeGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesTimeGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -569,12 +412,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Time: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleStrconv applies one Strconv in a transaction of its own.
 func (c *Packages) HandleStrconv(ctx context.Context, m strconvpkg.Message) (Outcome, error) {
@@ -592,15 +430,6 @@ func (c *Packages) HandleStrconvBatch(ctx context.Context, batch []strconvpkg.Me
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStrconv))
 }
 
-// decodePackagesStrconv decodes one Strconv.
-func decodePackagesStrconv(d Delivery) (delivery, error) {
-	var m strconvpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Strconv"}, err
-	}
-	return packagesStrconv(m), nil
-}
-
 // packagesStrconv is what one Strconv does.
 func packagesStrconv(m strconvpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -611,30 +440,17 @@ func packagesStrconv(m strconvpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Strconv",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Strconv", "payment.amount int64, payment.tags strconv.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesStrconvGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesStrconvSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Strconv", id: m.EventID}
+	d.fingerprint = contentFingerprint("Strconv", "payment.amount int64, payment.tags strconv.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesStrconvGuardedSQL
+	d.effect(packagesStrconvSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesStrconvSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesStrconvGuardedSQL is the same behind its marker, in one statement.
-const packagesStrconvGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesStrconvGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -643,12 +459,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Strconv: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandlePgtype applies one Pgtype in a transaction of its own.
 func (c *Packages) HandlePgtype(ctx context.Context, m pgtypepkg.Message) (Outcome, error) {
@@ -666,15 +477,6 @@ func (c *Packages) HandlePgtypeBatch(ctx context.Context, batch []pgtypepkg.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgtype))
 }
 
-// decodePackagesPgtype decodes one Pgtype.
-func decodePackagesPgtype(d Delivery) (delivery, error) {
-	var m pgtypepkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Pgtype"}, err
-	}
-	return packagesPgtype(m), nil
-}
-
 // packagesPgtype is what one Pgtype does.
 func packagesPgtype(m pgtypepkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -685,30 +487,17 @@ func packagesPgtype(m pgtypepkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Pgtype",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Pgtype", "payment.amount int64, payment.tags pgtype.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesPgtypeGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesPgtypeSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Pgtype", id: m.EventID}
+	d.fingerprint = contentFingerprint("Pgtype", "payment.amount int64, payment.tags pgtype.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesPgtypeGuardedSQL
+	d.effect(packagesPgtypeSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesPgtypeSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesPgtypeGuardedSQL is the same behind its marker, in one statement.
-const packagesPgtypeGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesPgtypeGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -717,12 +506,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Pgtype: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleProto applies one Proto in a transaction of its own.
 func (c *Packages) HandleProto(ctx context.Context, m protopkg.Message) (Outcome, error) {
@@ -740,15 +524,6 @@ func (c *Packages) HandleProtoBatch(ctx context.Context, batch []protopkg.Messag
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesProto))
 }
 
-// decodePackagesProto decodes one Proto.
-func decodePackagesProto(d Delivery) (delivery, error) {
-	var m protopkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Proto"}, err
-	}
-	return packagesProto(m), nil
-}
-
 // packagesProto is what one Proto does.
 func packagesProto(m protopkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -759,30 +534,17 @@ func packagesProto(m protopkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Proto",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Proto", "payment.amount int64, payment.tags proto.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesProtoGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesProtoSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Proto", id: m.EventID}
+	d.fingerprint = contentFingerprint("Proto", "payment.amount int64, payment.tags proto.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesProtoGuardedSQL
+	d.effect(packagesProtoSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesProtoSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesProtoGuardedSQL is the same behind its marker, in one statement.
-const packagesProtoGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesProtoGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -791,12 +553,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Proto: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleCtx applies one Ctx in a transaction of its own.
 func (c *Packages) HandleCtx(ctx context.Context, m ctxpkg.Message) (Outcome, error) {
@@ -814,15 +571,6 @@ func (c *Packages) HandleCtxBatch(ctx context.Context, batch []ctxpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesCtx))
 }
 
-// decodePackagesCtx decodes one Ctx.
-func decodePackagesCtx(d Delivery) (delivery, error) {
-	var m ctxpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Ctx"}, err
-	}
-	return packagesCtx(m), nil
-}
-
 // packagesCtx is what one Ctx does.
 func packagesCtx(m ctxpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -833,30 +581,17 @@ func packagesCtx(m ctxpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Ctx",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Ctx", "payment.amount int64, payment.tags ctx.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesCtxGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesCtxSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Ctx", id: m.EventID}
+	d.fingerprint = contentFingerprint("Ctx", "payment.amount int64, payment.tags ctx.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesCtxGuardedSQL
+	d.effect(packagesCtxSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesCtxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesCtxGuardedSQL is the same behind its marker, in one statement.
-const packagesCtxGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesCtxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -865,12 +600,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Ctx: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleM applies one M in a transaction of its own.
 func (c *Packages) HandleM(ctx context.Context, m mpkg.Message) (Outcome, error) {
@@ -888,15 +618,6 @@ func (c *Packages) HandleMBatch(ctx context.Context, batch []mpkg.Message) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesM))
 }
 
-// decodePackagesM decodes one M.
-func decodePackagesM(d Delivery) (delivery, error) {
-	var m mpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "M"}, err
-	}
-	return packagesM(m), nil
-}
-
 // packagesM is what one M does.
 func packagesM(m mpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -907,30 +628,17 @@ func packagesM(m mpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "M",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("M", "payment.amount int64, payment.tags m.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesMGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesMSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "M", id: m.EventID}
+	d.fingerprint = contentFingerprint("M", "payment.amount int64, payment.tags m.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesMGuardedSQL
+	d.effect(packagesMSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesMSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesMGuardedSQL is the same behind its marker, in one statement.
-const packagesMGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesMGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -939,12 +647,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.M: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleId applies one Id in a transaction of its own.
 func (c *Packages) HandleId(ctx context.Context, m idpkg.Message) (Outcome, error) {
@@ -962,15 +665,6 @@ func (c *Packages) HandleIdBatch(ctx context.Context, batch []idpkg.Message) []R
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesId))
 }
 
-// decodePackagesId decodes one Id.
-func decodePackagesId(d Delivery) (delivery, error) {
-	var m idpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Id"}, err
-	}
-	return packagesId(m), nil
-}
-
 // packagesId is what one Id does.
 func packagesId(m idpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -981,30 +675,17 @@ func packagesId(m idpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Id",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Id", "payment.amount int64, payment.tags id.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesIdGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesIdSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Id", id: m.EventID}
+	d.fingerprint = contentFingerprint("Id", "payment.amount int64, payment.tags id.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesIdGuardedSQL
+	d.effect(packagesIdSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesIdSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesIdGuardedSQL is the same behind its marker, in one statement.
-const packagesIdGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesIdGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1013,12 +694,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Id: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleErr applies one Err in a transaction of its own.
 func (c *Packages) HandleErr(ctx context.Context, m errpkg.Message) (Outcome, error) {
@@ -1036,15 +712,6 @@ func (c *Packages) HandleErrBatch(ctx context.Context, batch []errpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesErr))
 }
 
-// decodePackagesErr decodes one Err.
-func decodePackagesErr(d Delivery) (delivery, error) {
-	var m errpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Err"}, err
-	}
-	return packagesErr(m), nil
-}
-
 // packagesErr is what one Err does.
 func packagesErr(m errpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1055,30 +722,17 @@ func packagesErr(m errpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Err",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Err", "payment.amount int64, payment.tags err.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesErrGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesErrSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Err", id: m.EventID}
+	d.fingerprint = contentFingerprint("Err", "payment.amount int64, payment.tags err.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesErrGuardedSQL
+	d.effect(packagesErrSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesErrSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesErrGuardedSQL is the same behind its marker, in one statement.
-const packagesErrGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesErrGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1087,12 +741,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Err: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleTransaction applies one Transaction in a transaction of its own.
 func (c *Packages) HandleTransaction(ctx context.Context, m txpkg.Message) (Outcome, error) {
@@ -1110,15 +759,6 @@ func (c *Packages) HandleTransactionBatch(ctx context.Context, batch []txpkg.Mes
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTransaction))
 }
 
-// decodePackagesTransaction decodes one Transaction.
-func decodePackagesTransaction(d Delivery) (delivery, error) {
-	var m txpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Transaction"}, err
-	}
-	return packagesTransaction(m), nil
-}
-
 // packagesTransaction is what one Transaction does.
 func packagesTransaction(m txpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1129,30 +769,17 @@ func packagesTransaction(m txpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Transaction",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Transaction", "payment.amount int64, payment.tags tx.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesTransactionGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesTransactionSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Transaction", id: m.EventID}
+	d.fingerprint = contentFingerprint("Transaction", "payment.amount int64, payment.tags tx.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesTransactionGuardedSQL
+	d.effect(packagesTransactionSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesTransactionSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesTransactionGuardedSQL is the same behind its marker, in one statement.
-const packagesTransactionGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesTransactionGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1161,12 +788,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Transaction: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleString applies one String in a transaction of its own.
 func (c *Packages) HandleString(ctx context.Context, m stringpkg.Message) (Outcome, error) {
@@ -1184,15 +806,6 @@ func (c *Packages) HandleStringBatch(ctx context.Context, batch []stringpkg.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesString))
 }
 
-// decodePackagesString decodes one String.
-func decodePackagesString(d Delivery) (delivery, error) {
-	var m stringpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "String"}, err
-	}
-	return packagesString(m), nil
-}
-
 // packagesString is what one String does.
 func packagesString(m stringpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1203,30 +816,17 @@ func packagesString(m stringpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "String",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("String", "payment.amount int64, payment.tags string.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesStringGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesStringSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "String", id: m.EventID}
+	d.fingerprint = contentFingerprint("String", "payment.amount int64, payment.tags string.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesStringGuardedSQL
+	d.effect(packagesStringSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesStringSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesStringGuardedSQL is the same behind its marker, in one statement.
-const packagesStringGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesStringGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1235,12 +835,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.String: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleNil applies one Nil in a transaction of its own.
 func (c *Packages) HandleNil(ctx context.Context, m nilpkg.Message) (Outcome, error) {
@@ -1258,15 +853,6 @@ func (c *Packages) HandleNilBatch(ctx context.Context, batch []nilpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesNil))
 }
 
-// decodePackagesNil decodes one Nil.
-func decodePackagesNil(d Delivery) (delivery, error) {
-	var m nilpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Nil"}, err
-	}
-	return packagesNil(m), nil
-}
-
 // packagesNil is what one Nil does.
 func packagesNil(m nilpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1277,30 +863,17 @@ func packagesNil(m nilpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Nil",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Nil", "payment.amount int64, payment.tags nil.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesNilGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesNilSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Nil", id: m.EventID}
+	d.fingerprint = contentFingerprint("Nil", "payment.amount int64, payment.tags nil.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesNilGuardedSQL
+	d.effect(packagesNilSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesNilSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesNilGuardedSQL is the same behind its marker, in one statement.
-const packagesNilGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesNilGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1309,12 +882,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Nil: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleLen applies one Len in a transaction of its own.
 func (c *Packages) HandleLen(ctx context.Context, m lenpkg.Message) (Outcome, error) {
@@ -1332,15 +900,6 @@ func (c *Packages) HandleLenBatch(ctx context.Context, batch []lenpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLen))
 }
 
-// decodePackagesLen decodes one Len.
-func decodePackagesLen(d Delivery) (delivery, error) {
-	var m lenpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Len"}, err
-	}
-	return packagesLen(m), nil
-}
-
 // packagesLen is what one Len does.
 func packagesLen(m lenpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1351,30 +910,17 @@ func packagesLen(m lenpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Len",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Len", "payment.amount int64, payment.tags len.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesLenGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesLenSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Len", id: m.EventID}
+	d.fingerprint = contentFingerprint("Len", "payment.amount int64, payment.tags len.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesLenGuardedSQL
+	d.effect(packagesLenSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesLenSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesLenGuardedSQL is the same behind its marker, in one statement.
-const packagesLenGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesLenGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1383,12 +929,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Len: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleDelivery applies one Delivery in a transaction of its own.
 func (c *Packages) HandleDelivery(ctx context.Context, m deliverypkg.Message) (Outcome, error) {
@@ -1406,15 +947,6 @@ func (c *Packages) HandleDeliveryBatch(ctx context.Context, batch []deliverypkg.
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesDelivery))
 }
 
-// decodePackagesDelivery decodes one Delivery.
-func decodePackagesDelivery(d Delivery) (delivery, error) {
-	var m deliverypkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Delivery"}, err
-	}
-	return packagesDelivery(m), nil
-}
-
 // packagesDelivery is what one Delivery does.
 func packagesDelivery(m deliverypkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1425,30 +957,17 @@ func packagesDelivery(m deliverypkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Delivery",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Delivery", "payment.amount int64, payment.tags delivery.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesDeliveryGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesDeliverySQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Delivery", id: m.EventID}
+	d.fingerprint = contentFingerprint("Delivery", "payment.amount int64, payment.tags delivery.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesDeliveryGuardedSQL
+	d.effect(packagesDeliverySQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesDeliverySQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesDeliveryGuardedSQL is the same behind its marker, in one statement.
-const packagesDeliveryGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesDeliveryGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1457,12 +976,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Delivery: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleStatement applies one Statement in a transaction of its own.
 func (c *Packages) HandleStatement(ctx context.Context, m statementpkg.Message) (Outcome, error) {
@@ -1480,15 +994,6 @@ func (c *Packages) HandleStatementBatch(ctx context.Context, batch []statementpk
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStatement))
 }
 
-// decodePackagesStatement decodes one Statement.
-func decodePackagesStatement(d Delivery) (delivery, error) {
-	var m statementpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Statement"}, err
-	}
-	return packagesStatement(m), nil
-}
-
 // packagesStatement is what one Statement does.
 func packagesStatement(m statementpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1499,30 +1004,17 @@ func packagesStatement(m statementpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Statement",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Statement", "payment.amount int64, payment.tags statement.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesStatementGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesStatementSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Statement", id: m.EventID}
+	d.fingerprint = contentFingerprint("Statement", "payment.amount int64, payment.tags statement.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesStatementGuardedSQL
+	d.effect(packagesStatementSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesStatementSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesStatementGuardedSQL is the same behind its marker, in one statement.
-const packagesStatementGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesStatementGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1531,12 +1023,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Statement: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleInbox applies one Inbox in a transaction of its own.
 func (c *Packages) HandleInbox(ctx context.Context, m inboxpkg.Message) (Outcome, error) {
@@ -1554,15 +1041,6 @@ func (c *Packages) HandleInboxBatch(ctx context.Context, batch []inboxpkg.Messag
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInbox))
 }
 
-// decodePackagesInbox decodes one Inbox.
-func decodePackagesInbox(d Delivery) (delivery, error) {
-	var m inboxpkg.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Inbox"}, err
-	}
-	return packagesInbox(m), nil
-}
-
 // packagesInbox is what one Inbox does.
 func packagesInbox(m inboxpkg.Message) delivery {
 	var fieldPaymentAmount any
@@ -1573,30 +1051,17 @@ func packagesInbox(m inboxpkg.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Inbox",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Inbox", "payment.amount int64, payment.tags inbox.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesInboxGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesInboxSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Inbox", id: m.EventID}
+	d.fingerprint = contentFingerprint("Inbox", "payment.amount int64, payment.tags inbox.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesInboxGuardedSQL
+	d.effect(packagesInboxSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesInboxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesInboxGuardedSQL is the same behind its marker, in one statement.
-const packagesInboxGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesInboxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1605,12 +1070,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Inbox: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandlePgxpkg applies one Pgxpkg in a transaction of its own.
 func (c *Packages) HandlePgxpkg(ctx context.Context, m pgxpkgpkg2.Message) (Outcome, error) {
@@ -1628,15 +1088,6 @@ func (c *Packages) HandlePgxpkgBatch(ctx context.Context, batch []pgxpkgpkg2.Mes
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgxpkg))
 }
 
-// decodePackagesPgxpkg decodes one Pgxpkg.
-func decodePackagesPgxpkg(d Delivery) (delivery, error) {
-	var m pgxpkgpkg2.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Pgxpkg"}, err
-	}
-	return packagesPgxpkg(m), nil
-}
-
 // packagesPgxpkg is what one Pgxpkg does.
 func packagesPgxpkg(m pgxpkgpkg2.Message) delivery {
 	var fieldPaymentAmount any
@@ -1647,30 +1098,17 @@ func packagesPgxpkg(m pgxpkgpkg2.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Pgxpkg",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Pgxpkg", "payment.amount int64, payment.tags pgxpkg.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesPgxpkgGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesPgxpkgSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Pgxpkg", id: m.EventID}
+	d.fingerprint = contentFingerprint("Pgxpkg", "payment.amount int64, payment.tags pgxpkg.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesPgxpkgGuardedSQL
+	d.effect(packagesPgxpkgSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesPgxpkgSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesPgxpkgGuardedSQL is the same behind its marker, in one statement.
-const packagesPgxpkgGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesPgxpkgGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1679,12 +1117,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Pgxpkg: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleShopV2 applies one ShopV2 in a transaction of its own.
 func (c *Packages) HandleShopV2(ctx context.Context, m shop.Message) (Outcome, error) {
@@ -1702,15 +1135,6 @@ func (c *Packages) HandleShopV2Batch(ctx context.Context, batch []shop.Message) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesShopV2))
 }
 
-// decodePackagesShopV2 decodes one ShopV2.
-func decodePackagesShopV2(d Delivery) (delivery, error) {
-	var m shop.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "ShopV2"}, err
-	}
-	return packagesShopV2(m), nil
-}
-
 // packagesShopV2 is what one ShopV2 does.
 func packagesShopV2(m shop.Message) delivery {
 	var fieldPaymentAmount any
@@ -1721,30 +1145,17 @@ func packagesShopV2(m shop.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "ShopV2",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("ShopV2", "payment.amount int64, payment.tags shop.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesShopV2GuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesShopV2SQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "ShopV2", id: m.EventID}
+	d.fingerprint = contentFingerprint("ShopV2", "payment.amount int64, payment.tags shop.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesShopV2GuardedSQL
+	d.effect(packagesShopV2SQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesShopV2SQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesShopV2GuardedSQL is the same behind its marker, in one statement.
-const packagesShopV2GuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesShopV2GuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1753,12 +1164,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.ShopV2: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleGoFoo applies one GoFoo in a transaction of its own.
 func (c *Packages) HandleGoFoo(ctx context.Context, m foo.Message) (Outcome, error) {
@@ -1776,15 +1182,6 @@ func (c *Packages) HandleGoFooBatch(ctx context.Context, batch []foo.Message) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesGoFoo))
 }
 
-// decodePackagesGoFoo decodes one GoFoo.
-func decodePackagesGoFoo(d Delivery) (delivery, error) {
-	var m foo.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "GoFoo"}, err
-	}
-	return packagesGoFoo(m), nil
-}
-
 // packagesGoFoo is what one GoFoo does.
 func packagesGoFoo(m foo.Message) delivery {
 	var fieldPaymentAmount any
@@ -1795,30 +1192,17 @@ func packagesGoFoo(m foo.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "GoFoo",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("GoFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesGoFooGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesGoFooSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "GoFoo", id: m.EventID}
+	d.fingerprint = contentFingerprint("GoFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesGoFooGuardedSQL
+	d.effect(packagesGoFooSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesGoFooSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesGoFooGuardedSQL is the same behind its marker, in one statement.
-const packagesGoFooGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesGoFooGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1827,12 +1211,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.GoFoo: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOtherFoo applies one OtherFoo in a transaction of its own.
 func (c *Packages) HandleOtherFoo(ctx context.Context, m foopkg2.Message) (Outcome, error) {
@@ -1850,15 +1229,6 @@ func (c *Packages) HandleOtherFooBatch(ctx context.Context, batch []foopkg2.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOtherFoo))
 }
 
-// decodePackagesOtherFoo decodes one OtherFoo.
-func decodePackagesOtherFoo(d Delivery) (delivery, error) {
-	var m foopkg2.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "OtherFoo"}, err
-	}
-	return packagesOtherFoo(m), nil
-}
-
 // packagesOtherFoo is what one OtherFoo does.
 func packagesOtherFoo(m foopkg2.Message) delivery {
 	var fieldPaymentAmount any
@@ -1869,30 +1239,17 @@ func packagesOtherFoo(m foopkg2.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "OtherFoo",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("OtherFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesOtherFooGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesOtherFooSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "OtherFoo", id: m.EventID}
+	d.fingerprint = contentFingerprint("OtherFoo", "payment.amount int64, payment.tags foo.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesOtherFooGuardedSQL
+	d.effect(packagesOtherFooSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesOtherFooSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesOtherFooGuardedSQL is the same behind its marker, in one statement.
-const packagesOtherFooGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesOtherFooGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1901,12 +1258,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.OtherFoo: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleEvents applies one Events in a transaction of its own.
 func (c *Packages) HandleEvents(ctx context.Context, m events.Message) (Outcome, error) {
@@ -1924,15 +1276,6 @@ func (c *Packages) HandleEventsBatch(ctx context.Context, batch []events.Message
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesEvents))
 }
 
-// decodePackagesEvents decodes one Events.
-func decodePackagesEvents(d Delivery) (delivery, error) {
-	var m events.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Events"}, err
-	}
-	return packagesEvents(m), nil
-}
-
 // packagesEvents is what one Events does.
 func packagesEvents(m events.Message) delivery {
 	var fieldPaymentAmount any
@@ -1943,30 +1286,17 @@ func packagesEvents(m events.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "Events",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Events", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesEventsGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesEventsSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Events", id: m.EventID}
+	d.fingerprint = contentFingerprint("Events", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesEventsGuardedSQL
+	d.effect(packagesEventsSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesEventsSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesEventsGuardedSQL is the same behind its marker, in one statement.
-const packagesEventsGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesEventsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -1975,12 +1305,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Events: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleBillingEvents applies one BillingEvents in a transaction of its own.
 func (c *Packages) HandleBillingEvents(ctx context.Context, m eventspkg2.Message) (Outcome, error) {
@@ -1998,15 +1323,6 @@ func (c *Packages) HandleBillingEventsBatch(ctx context.Context, batch []eventsp
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesBillingEvents))
 }
 
-// decodePackagesBillingEvents decodes one BillingEvents.
-func decodePackagesBillingEvents(d Delivery) (delivery, error) {
-	var m eventspkg2.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "BillingEvents"}, err
-	}
-	return packagesBillingEvents(m), nil
-}
-
 // packagesBillingEvents is what one BillingEvents does.
 func packagesBillingEvents(m eventspkg2.Message) delivery {
 	var fieldPaymentAmount any
@@ -2017,30 +1333,17 @@ func packagesBillingEvents(m eventspkg2.Message) delivery {
 	if m.Payment != nil {
 		fieldPaymentTags = []string(m.Payment.Tags)
 	}
-	return delivery{
-		message:     "BillingEvents",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("BillingEvents", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags),
-		guarded:     packagesBillingEventsGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesBillingEventsSQL,
-				args:   []any{m.EventID, fieldPaymentAmount, fieldPaymentTags},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "BillingEvents", id: m.EventID}
+	d.fingerprint = contentFingerprint("BillingEvents", "payment.amount int64, payment.tags events.Labels", fieldPaymentAmount, fieldPaymentTags)
+	d.guarded = packagesBillingEventsGuardedSQL
+	d.effect(packagesBillingEventsSQL, someRows, m.EventID, fieldPaymentAmount, fieldPaymentTags)
+	return d
 }
 
 const packagesBillingEventsSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
 // packagesBillingEventsGuardedSQL is the same behind its marker, in one statement.
-const packagesBillingEventsGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesBillingEventsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
 )
@@ -2049,12 +1352,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.BillingEvents: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOwn applies one Own in a transaction of its own.
 func (c *Packages) HandleOwn(ctx context.Context, m Own) (Outcome, error) {
@@ -2072,15 +1370,6 @@ func (c *Packages) HandleOwnBatch(ctx context.Context, batch []Own) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwn))
 }
 
-// decodePackagesOwn decodes one Own.
-func decodePackagesOwn(d Delivery) (delivery, error) {
-	var m Own
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Own"}, err
-	}
-	return packagesOwn(m), nil
-}
-
 // packagesOwn is what one Own does.
 func packagesOwn(m Own) delivery {
 	var fieldEmbeddedPaymentAmount any
@@ -2091,30 +1380,17 @@ func packagesOwn(m Own) delivery {
 	if m.Tags != nil {
 		fieldTags = []string(*m.Tags)
 	}
-	return delivery{
-		message:     "Own",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Own", "marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", textList(m.Marks), fieldEmbeddedPaymentAmount, fieldTags),
-		guarded:     packagesOwnGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesOwnSQL,
-				args:   []any{m.EventID, fieldEmbeddedPaymentAmount, fieldTags, textList(m.Marks)},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Own", id: m.EventID}
+	d.fingerprint = contentFingerprint("Own", "marks imports.OwnMarks, payment.amount *int64, tags *imports.OwnLabels", textList(m.Marks), fieldEmbeddedPaymentAmount, fieldTags)
+	d.guarded = packagesOwnGuardedSQL
+	d.effect(packagesOwnSQL, someRows, m.EventID, fieldEmbeddedPaymentAmount, fieldTags, textList(m.Marks))
+	return d
 }
 
 const packagesOwnSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3::text[] || $4::text[])`
 
 // packagesOwnGuardedSQL is the same behind its marker, in one statement.
-const packagesOwnGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesOwnGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6::text[] || $7::text[] FROM inboxgen_marker
 RETURNING 1
 )
@@ -2123,12 +1399,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Own: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleLists applies one Lists in a transaction of its own.
 func (c *Packages) HandleLists(ctx context.Context, m lists.Message) (Outcome, error) {
@@ -2146,46 +1417,24 @@ func (c *Packages) HandleListsBatch(ctx context.Context, batch []lists.Message) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLists))
 }
 
-// decodePackagesLists decodes one Lists.
-func decodePackagesLists(d Delivery) (delivery, error) {
-	var m lists.Message
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Lists"}, err
-	}
-	return packagesLists(m), nil
-}
-
 // packagesLists is what one Lists does.
 func packagesLists(m lists.Message) delivery {
 	var fieldNames any
 	if m.Names != nil {
 		fieldNames = []string(*m.Names)
 	}
-	return delivery{
-		message:     "Lists",
-		id:          string(m.EventID),
-		fingerprint: contentFingerprint("Lists", "größe int64, moments lists.Moments, names *lists.Names, times lists.Times", m.Größe, []*time.Time(m.Moments), fieldNames, []time.Time(m.Times)),
-		guarded:     packagesListsGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesListsSQL,
-				args:   []any{m.EventID, m.Größe, fieldNames, []time.Time(m.Times), []*time.Time(m.Moments)},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Lists", id: string(m.EventID)}
+	d.fingerprint = contentFingerprint("Lists", "größe int64, moments lists.Moments, names *lists.Names, times lists.Times", m.Größe, []*time.Time(m.Moments), fieldNames, []time.Time(m.Times))
+	d.guarded = packagesListsGuardedSQL
+	d.effect(packagesListsSQL, someRows, m.EventID, m.Größe, fieldNames, []time.Time(m.Times), []*time.Time(m.Moments))
+	return d
 }
 
 const packagesListsSQL = `INSERT INTO kept (id, amount, tags, times, moments)
 VALUES ($1, $2, $3, $4, $5)`
 
 // packagesListsGuardedSQL is the same behind its marker, in one statement.
-const packagesListsGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesListsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags, times, moments)
 SELECT $4, $5, $6, $7, $8 FROM inboxgen_marker
 RETURNING 1
@@ -2195,12 +1444,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Lists: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleInline applies one Inline in a transaction of its own.
 func (c *Packages) HandleInline(ctx context.Context, m Inline) (Outcome, error) {
@@ -2218,15 +1462,6 @@ func (c *Packages) HandleInlineBatch(ctx context.Context, batch []Inline) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInline))
 }
 
-// decodePackagesInline decodes one Inline.
-func decodePackagesInline(d Delivery) (delivery, error) {
-	var m Inline
-	if err := decodeJSON(d.Body, &m, "event_id", "context", "foo", "own"); err != nil {
-		return delivery{message: "Inline"}, err
-	}
-	return packagesInline(m), nil
-}
-
 // packagesInline is what one Inline does.
 func packagesInline(m Inline) delivery {
 	var fieldOtherFoo any
@@ -2237,30 +1472,17 @@ func packagesInline(m Inline) delivery {
 	if m.Pgx != nil {
 		fieldPgx = []string(*m.Pgx)
 	}
-	return delivery{
-		message:     "Inline",
-		id:          string(m.EventID),
-		fingerprint: contentFingerprint("Inline", "context context.Labels, foo foo.Labels, other_foo *foo.Labels, own imports.OwnLabels, pgx *pgx.Labels", []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own), fieldPgx),
-		guarded:     packagesInlineGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesInlineSQL,
-				args:   []any{string(m.EventID), fieldPgx, []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own)},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Inline", id: string(m.EventID)}
+	d.fingerprint = contentFingerprint("Inline", "context context.Labels, foo foo.Labels, other_foo *foo.Labels, own imports.OwnLabels, pgx *pgx.Labels", []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own), fieldPgx)
+	d.guarded = packagesInlineGuardedSQL
+	d.effect(packagesInlineSQL, someRows, string(m.EventID), fieldPgx, []string(m.Context), []string(m.Foo), fieldOtherFoo, []string(m.Own))
+	return d
 }
 
 const packagesInlineSQL = `INSERT INTO kept (id, tags) VALUES ($1, $2::text[] || $3::text[] || $4::text[] || $5::text[] || $6::text[])`
 
 // packagesInlineGuardedSQL is the same behind its marker, in one statement.
-const packagesInlineGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesInlineGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, tags) SELECT $4, $5::text[] || $6::text[] || $7::text[] || $8::text[] || $9::text[] FROM inboxgen_marker
 RETURNING 1
 )
@@ -2269,12 +1491,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.Inline: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOwnTypes applies one OwnTypes in a transaction of its own.
 func (c *Packages) HandleOwnTypes(ctx context.Context, m OwnTypes) (Outcome, error) {
@@ -2292,45 +1509,23 @@ func (c *Packages) HandleOwnTypesBatch(ctx context.Context, batch []OwnTypes) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwnTypes))
 }
 
-// decodePackagesOwnTypes decodes one OwnTypes.
-func decodePackagesOwnTypes(d Delivery) (delivery, error) {
-	var m OwnTypes
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "OwnTypes"}, err
-	}
-	return packagesOwnTypes(m), nil
-}
-
 // packagesOwnTypes is what one OwnTypes does.
 func packagesOwnTypes(m OwnTypes) delivery {
 	var fieldMarks any
 	if m.Marks != nil {
 		fieldMarks = textList(*m.Marks)
 	}
-	return delivery{
-		message:     "OwnTypes",
-		id:          string(m.ID),
-		fingerprint: contentFingerprint("OwnTypes", "marks *imports.OwnMarks", fieldMarks),
-		guarded:     packagesOwnTypesGuardedSQL,
-		effects: []statement{
-			{
-				sql:    packagesOwnTypesSQL,
-				args:   []any{m.ID, fieldMarks},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "OwnTypes", id: string(m.ID)}
+	d.fingerprint = contentFingerprint("OwnTypes", "marks *imports.OwnMarks", fieldMarks)
+	d.guarded = packagesOwnTypesGuardedSQL
+	d.effect(packagesOwnTypesSQL, someRows, m.ID, fieldMarks)
+	return d
 }
 
 const packagesOwnTypesSQL = `INSERT INTO kept (id, tags) VALUES ($1, $2)`
 
 // packagesOwnTypesGuardedSQL is the same behind its marker, in one statement.
-const packagesOwnTypesGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const packagesOwnTypesGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, tags) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -2339,9 +1534,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('packages.OwnTypes: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

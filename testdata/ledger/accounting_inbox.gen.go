@@ -40,27 +40,27 @@ func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Paid":
-		return decodeAccountingPaid(d)
+		return decodeJSON(d, "Paid", accountingPaid, "event_id", "merchant_id", "amount")
 	case "Adjusted":
-		return decodeAccountingAdjusted(d)
+		return decodeJSON(d, "Adjusted", accountingAdjusted, "event_id", "merchant_id", "amount")
 	case "Opened":
-		return decodeAccountingOpened(d)
+		return decodeJSON(d, "Opened", accountingOpened, "event_id", "merchant_id", "amount")
 	case "Posted":
-		return decodeAccountingPosted(d)
+		return decodeJSON(d, "Posted", accountingPosted, "event_id", "merchant_id", "amount")
 	case "Refunded":
-		return decodeAccountingRefunded(d)
+		return decodeJSON(d, "Refunded", accountingRefunded, "event_id", "merchant_id", "amount")
 	case "Called":
-		return decodeAccountingCalled(d)
+		return decodeJSON(d, "Called", accountingCalled, "event_id", "merchant_id", "amount")
 	case "Merged":
-		return decodeAccountingMerged(d)
+		return decodeJSON(d, "Merged", accountingMerged, "event_id", "merchant_id", "amount")
 	case "Split":
-		return decodeAccountingSplit(d)
+		return decodeJSON(d, "Split", accountingSplit, "event_id", "amount")
 	case "Ordered":
-		return decodeAccountingOrdered(d)
+		return decodeJSON(d, "Ordered", accountingOrdered, "event_id", "amount")
 	case "Booked":
-		return decodeAccountingBooked(d)
+		return decodeJSON(d, "Booked", accountingBooked, "event_id", "account")
 	case "BookedTwice":
-		return decodeAccountingBookedTwice(d)
+		return decodeJSON(d, "BookedTwice", accountingBookedTwice, "event_id", "account")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -82,42 +82,20 @@ func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
 
-// decodeAccountingPaid decodes one Paid.
-func decodeAccountingPaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return accountingPaid(m), nil
-}
-
 // accountingPaid is what one Paid does.
 func accountingPaid(m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingPaidSQL,
-				args:   []any{m.Amount, m.MerchantID},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: m.EventID}
+	d.fingerprint = contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingPaidGuardedSQL
+	d.effect(accountingPaidSQL, 1, m.Amount, m.MerchantID)
+	return d
 }
 
 const accountingPaidSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2`
 
 // accountingPaidGuardedSQL is the same behind its marker, in one statement.
-const accountingPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -127,12 +105,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('accounting.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleAdjusted applies one Adjusted in a transaction of its own.
 func (c *Accounting) HandleAdjusted(ctx context.Context, m Adjusted) (Outcome, error) {
@@ -150,53 +123,27 @@ func (c *Accounting) HandleAdjustedBatch(ctx context.Context, batch []Adjusted) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingAdjusted))
 }
 
-// decodeAccountingAdjusted decodes one Adjusted.
-func decodeAccountingAdjusted(d Delivery) (delivery, error) {
-	var m Adjusted
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Adjusted"}, err
-	}
-	return accountingAdjusted(m), nil
-}
-
 // accountingAdjusted is what one Adjusted does.
 func accountingAdjusted(m Adjusted) delivery {
-	return delivery{
-		message:     "Adjusted",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Adjusted", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingAdjustedGuardedSQL,
-		effects: []statement{
-			{
-				sql:  accountingAdjustedSQL,
-				args: []any{m.Amount, m.MerchantID},
-			},
-		},
-	}
+	d := delivery{message: "Adjusted", id: m.EventID}
+	d.fingerprint = contentFingerprint("Adjusted", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingAdjustedGuardedSQL
+	d.effect(accountingAdjustedSQL, anyRows, m.Amount, m.MerchantID)
+	return d
 }
 
 const accountingAdjustedSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2 OR merchant_id = 0 - $2`
 
 // accountingAdjustedGuardedSQL is the same behind its marker, in one statement.
-const accountingAdjustedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingAdjustedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5 OR merchant_id = 0 - $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
 )
 SELECT
   marker.n AS fresh,
-  effect.n AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  effect.n AS affected` + outcomeSQL
 
 // HandleOpened applies one Opened in a transaction of its own.
 func (c *Accounting) HandleOpened(ctx context.Context, m Opened) (Outcome, error) {
@@ -214,42 +161,20 @@ func (c *Accounting) HandleOpenedBatch(ctx context.Context, batch []Opened) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOpened))
 }
 
-// decodeAccountingOpened decodes one Opened.
-func decodeAccountingOpened(d Delivery) (delivery, error) {
-	var m Opened
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Opened"}, err
-	}
-	return accountingOpened(m), nil
-}
-
 // accountingOpened is what one Opened does.
 func accountingOpened(m Opened) delivery {
-	return delivery{
-		message:     "Opened",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Opened", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingOpenedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingOpenedSQL,
-				args:   []any{m.MerchantID, m.Amount},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Opened", id: m.EventID}
+	d.fingerprint = contentFingerprint("Opened", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingOpenedGuardedSQL
+	d.effect(accountingOpenedSQL, someRows, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingOpenedSQL = `INSERT INTO ledger AS l (merchant_id, balance) VALUES ($1, $2)
 ON CONFLICT (merchant_id) DO UPDATE SET balance = l.balance + excluded.balance`
 
 // accountingOpenedGuardedSQL is the same behind its marker, in one statement.
-const accountingOpenedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingOpenedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ledger AS l (merchant_id, balance) SELECT $4, $5 FROM inboxgen_marker
 ON CONFLICT (merchant_id) DO UPDATE SET balance = l.balance + excluded.balance
 RETURNING 1
@@ -259,12 +184,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('accounting.Opened: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandlePosted applies one Posted in a transaction of its own.
 func (c *Accounting) HandlePosted(ctx context.Context, m Posted) (Outcome, error) {
@@ -282,51 +202,25 @@ func (c *Accounting) HandlePostedBatch(ctx context.Context, batch []Posted) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPosted))
 }
 
-// decodeAccountingPosted decodes one Posted.
-func decodeAccountingPosted(d Delivery) (delivery, error) {
-	var m Posted
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Posted"}, err
-	}
-	return accountingPosted(m), nil
-}
-
 // accountingPosted is what one Posted does.
 func accountingPosted(m Posted) delivery {
-	return delivery{
-		message:     "Posted",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Posted", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingPostedGuardedSQL,
-		effects: []statement{
-			{
-				sql:  accountingPostedSQL,
-				args: []any{m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "Posted", id: m.EventID}
+	d.fingerprint = contentFingerprint("Posted", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingPostedGuardedSQL
+	d.effect(accountingPostedSQL, anyRows, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingPostedSQL = `SELECT add_to($1, $2)`
 
 // accountingPostedGuardedSQL is the same behind its marker, in one statement.
-const accountingPostedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS MATERIALIZED (
+const accountingPostedGuardedSQL = withMarkerSQL + `inboxgen_effect AS MATERIALIZED (
 SELECT add_to($4, $5)
 FROM inboxgen_marker
 )
 SELECT
   marker.n AS fresh,
-  effect.n AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  effect.n AS affected` + outcomeSQL
 
 // HandleRefunded applies one Refunded in a transaction of its own.
 func (c *Accounting) HandleRefunded(ctx context.Context, m Refunded) (Outcome, error) {
@@ -344,32 +238,13 @@ func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
 
-// decodeAccountingRefunded decodes one Refunded.
-func decodeAccountingRefunded(d Delivery) (delivery, error) {
-	var m Refunded
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Refunded"}, err
-	}
-	return accountingRefunded(m), nil
-}
-
 // accountingRefunded is what one Refunded does.
 func accountingRefunded(m Refunded) delivery {
-	return delivery{
-		message:     "Refunded",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:  accountingRefundedSQL1,
-				args: []any{m.Amount, m.MerchantID},
-			},
-			{
-				sql:  accountingRefundedSQL2,
-				args: []any{m.EventID, m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "Refunded", id: m.EventID}
+	d.fingerprint = contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingRefundedSQL1, anyRows, m.Amount, m.MerchantID)
+	d.effect(accountingRefundedSQL2, anyRows, m.EventID, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingRefundedSQL1 = `WITH inboxgen_effect AS (
@@ -403,28 +278,12 @@ func (c *Accounting) HandleCalledBatch(ctx context.Context, batch []Called) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingCalled))
 }
 
-// decodeAccountingCalled decodes one Called.
-func decodeAccountingCalled(d Delivery) (delivery, error) {
-	var m Called
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Called"}, err
-	}
-	return accountingCalled(m), nil
-}
-
 // accountingCalled is what one Called does.
 func accountingCalled(m Called) delivery {
-	return delivery{
-		message:     "Called",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Called", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:  accountingCalledSQL,
-				args: []any{m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "Called", id: m.EventID}
+	d.fingerprint = contentFingerprint("Called", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingCalledSQL, anyRows, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingCalledSQL = `CALL post($1, $2)`
@@ -445,29 +304,12 @@ func (c *Accounting) HandleMergedBatch(ctx context.Context, batch []Merged) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingMerged))
 }
 
-// decodeAccountingMerged decodes one Merged.
-func decodeAccountingMerged(d Delivery) (delivery, error) {
-	var m Merged
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Merged"}, err
-	}
-	return accountingMerged(m), nil
-}
-
 // accountingMerged is what one Merged does.
 func accountingMerged(m Merged) delivery {
-	return delivery{
-		message:     "Merged",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Merged", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:    accountingMergedSQL,
-				args:   []any{m.MerchantID, m.Amount},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Merged", id: m.EventID}
+	d.fingerprint = contentFingerprint("Merged", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingMergedSQL, 1, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingMergedSQL = `MERGE INTO ledger AS l USING (SELECT $1::bigint AS id, $2::bigint AS amount) AS m
@@ -490,28 +332,12 @@ func (c *Accounting) HandleSplitBatch(ctx context.Context, batch []Split) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingSplit))
 }
 
-// decodeAccountingSplit decodes one Split.
-func decodeAccountingSplit(d Delivery) (delivery, error) {
-	var m Split
-	if err := decodeJSON(d.Body, &m, "event_id", "amount"); err != nil {
-		return delivery{message: "Split"}, err
-	}
-	return accountingSplit(m), nil
-}
-
 // accountingSplit is what one Split does.
 func accountingSplit(m Split) delivery {
-	return delivery{
-		message:     "Split",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Split", "amount int64", m.Amount),
-		effects: []statement{
-			{
-				sql:  accountingSplitSQL,
-				args: []any{m.EventID, m.Amount, m.EventID, m.Amount, "accounting"},
-			},
-		},
-	}
+	d := delivery{message: "Split", id: m.EventID}
+	d.fingerprint = contentFingerprint("Split", "amount int64", m.Amount)
+	d.effect(accountingSplitSQL, anyRows, m.EventID, m.Amount, m.EventID, m.Amount, "accounting")
+	return d
 }
 
 const accountingSplitSQL = `WITH inboxgen_effect AS (
@@ -539,36 +365,14 @@ func (c *Accounting) HandleOrderedBatch(ctx context.Context, batch []Ordered) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrdered))
 }
 
-// decodeAccountingOrdered decodes one Ordered.
-func decodeAccountingOrdered(d Delivery) (delivery, error) {
-	var m Ordered
-	if err := decodeJSON(d.Body, &m, "event_id", "amount"); err != nil {
-		return delivery{message: "Ordered"}, err
-	}
-	return accountingOrdered(m), nil
-}
-
 // accountingOrdered is what one Ordered does.
 func accountingOrdered(m Ordered) delivery {
-	return delivery{
-		message:     "Ordered",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Ordered", "amount int64", m.Amount),
-		effects: []statement{
-			{
-				sql:  accountingOrderedSQL1,
-				args: []any{m.EventID, m.Amount},
-			},
-			{
-				sql:  accountingOrderedSQL2,
-				args: []any{m.EventID},
-			},
-			{
-				sql:  accountingOrderedSQL3,
-				args: []any{m.EventID},
-			},
-		},
-	}
+	d := delivery{message: "Ordered", id: m.EventID}
+	d.fingerprint = contentFingerprint("Ordered", "amount int64", m.Amount)
+	d.effect(accountingOrderedSQL1, anyRows, m.EventID, m.Amount)
+	d.effect(accountingOrderedSQL2, anyRows, m.EventID)
+	d.effect(accountingOrderedSQL3, anyRows, m.EventID)
+	return d
 }
 
 const accountingOrderedSQL1 = `WITH inboxgen_effect AS (
@@ -608,41 +412,19 @@ func (c *Accounting) HandleBookedBatch(ctx context.Context, batch []Booked) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBooked))
 }
 
-// decodeAccountingBooked decodes one Booked.
-func decodeAccountingBooked(d Delivery) (delivery, error) {
-	var m Booked
-	if err := decodeJSON(d.Body, &m, "event_id", "account"); err != nil {
-		return delivery{message: "Booked"}, err
-	}
-	return accountingBooked(m), nil
-}
-
 // accountingBooked is what one Booked does.
 func accountingBooked(m Booked) delivery {
-	return delivery{
-		message:     "Booked",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Booked", "account int64", m.Account),
-		guarded:     accountingBookedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingBookedSQL,
-				args:   []any{m.EventID, m.Account},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Booked", id: m.EventID}
+	d.fingerprint = contentFingerprint("Booked", "account int64", m.Account)
+	d.guarded = accountingBookedGuardedSQL
+	d.effect(accountingBookedSQL, someRows, m.EventID, m.Account)
+	return d
 }
 
 const accountingBookedSQL = `INSERT INTO booking (event_id, account) VALUES ($1, $2)`
 
 // accountingBookedGuardedSQL is the same behind its marker, in one statement.
-const accountingBookedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingBookedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO booking (event_id, account) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -651,12 +433,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('accounting.Booked: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleBookedTwice applies one BookedTwice in a transaction of its own.
 func (c *Accounting) HandleBookedTwice(ctx context.Context, m BookedTwice) (Outcome, error) {
@@ -674,32 +451,13 @@ func (c *Accounting) HandleBookedTwiceBatch(ctx context.Context, batch []BookedT
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBookedTwice))
 }
 
-// decodeAccountingBookedTwice decodes one BookedTwice.
-func decodeAccountingBookedTwice(d Delivery) (delivery, error) {
-	var m BookedTwice
-	if err := decodeJSON(d.Body, &m, "event_id", "account"); err != nil {
-		return delivery{message: "BookedTwice"}, err
-	}
-	return accountingBookedTwice(m), nil
-}
-
 // accountingBookedTwice is what one BookedTwice does.
 func accountingBookedTwice(m BookedTwice) delivery {
-	return delivery{
-		message:     "BookedTwice",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("BookedTwice", "account int64", m.Account),
-		effects: []statement{
-			{
-				sql:  accountingBookedTwiceSQL1,
-				args: []any{m.EventID, m.Account},
-			},
-			{
-				sql:  accountingBookedTwiceSQL2,
-				args: []any{m.EventID, m.Account},
-			},
-		},
-	}
+	d := delivery{message: "BookedTwice", id: m.EventID}
+	d.fingerprint = contentFingerprint("BookedTwice", "account int64", m.Account)
+	d.effect(accountingBookedTwiceSQL1, anyRows, m.EventID, m.Account)
+	d.effect(accountingBookedTwiceSQL2, anyRows, m.EventID, m.Account)
+	return d
 }
 
 const accountingBookedTwiceSQL1 = `WITH inboxgen_effect AS (

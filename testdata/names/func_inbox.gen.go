@@ -40,13 +40,17 @@ func (c *Func) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeFunc(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "-":
-		return decodeFuncByField(d)
+		return decodeJSON(d, "ByField", funcByField, "break", "func", "select", "defer", "map", "chan", "goto", "switch", "fallthrough", "range", "continue", "import", "var", "append", "byte", "clear", "comparable", "complex64", "copy", "error", "float32", "imag", "int8", "int32", "iota", "make", "min", "nil", "print", "real", "rune", "true", "uint8", "uint32", "uintptr", "ctx", "db", "id", "n", "source", "wireType", "inbox", "fingerprint", "statement", "args", "rows", "met", "outcome", "api_url_id", "_x", "y", "off", "pgx", "fmt", "time", "pgtype")
 	case "A+":
-		return decodeFuncByHeader(d)
+		return decodeJSON(d, "ByHeader", func(m ByHeader) delivery {
+			return funcByHeader(d.Headers["id"], m)
+		}, "default", "interface", "case", "go", "struct", "else", "package", "const", "if", "type", "for", "return", "any", "bool", "cap", "close", "complex", "complex128", "delete", "false", "float64", "int", "int16", "int64", "len", "max", "new", "panic", "println", "recover", "string", "uint", "uint16", "uint64", "c", "d", "err", "m", "options", "tx", "delivery", "message", "guarded", "sql", "effects", "expect", "text", "fieldID", "http2", "x_1", "on", "null", "context", "json", "strconv", "proto")
 	case "#":
-		return decodeFuncByEvent(d)
+		return decodeJSON(d, "ByEvent", func(m ByEvent) delivery {
+			return funcByEvent(cloudEvent(d, "source"), cloudEvent(d, "id"), m)
+		})
 	case "\"Ü\\%d${x}`'":
-		return decodeFuncÜberweisungΔ(d)
+		return decodeJSON(d, "ÜberweisungΔ", funcÜberweisungΔ)
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -68,30 +72,13 @@ func (c *Func) HandleByFieldBatch(ctx context.Context, batch []ByField) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, funcByField))
 }
 
-// decodeFuncByField decodes one ByField.
-func decodeFuncByField(d Delivery) (delivery, error) {
-	var m ByField
-	if err := decodeJSON(d.Body, &m, "break", "func", "select", "defer", "map", "chan", "goto", "switch", "fallthrough", "range", "continue", "import", "var", "append", "byte", "clear", "comparable", "complex64", "copy", "error", "float32", "imag", "int8", "int32", "iota", "make", "min", "nil", "print", "real", "rune", "true", "uint8", "uint32", "uintptr", "ctx", "db", "id", "n", "source", "wireType", "inbox", "fingerprint", "statement", "args", "rows", "met", "outcome", "api_url_id", "_x", "y", "off", "pgx", "fmt", "time", "pgtype"); err != nil {
-		return delivery{message: "ByField"}, err
-	}
-	return funcByField(m), nil
-}
-
 // funcByField is what one ByField does.
 func funcByField(m ByField) delivery {
-	return delivery{
-		message:     "ByField",
-		id:          m.ID,
-		fingerprint: contentFingerprint("-", "_x string, any *string, api_url_id string, append string, args string, bool *string, break string, byte string, c *string, cap *string, case *string, chan string, clear string, close *string, comparable string, complex *string, complex128 *string, complex64 string, const *string, context *string, continue string, copy string, ctx string, d *string, db string, default *string, defer string, delete *string, delivery *string, effects *string, else *string, err *string, error string, expect *string, fallthrough string, false *string, fieldID *string, fingerprint string, float32 string, float64 *string, fmt string, for *string, func string, go *string, goto string, guarded *string, http2 *string, if *string, imag string, import string, inbox string, int *string, int16 *string, int32 string, int64 *string, int8 string, interface *string, iota string, json *string, len *string, m *string, make string, map string, max *string, message *string, met string, min string, n string, new *string, nil string, null *string, off string, on *string, options *string, outcome string, package *string, panic *string, pgtype string, pgx string, print string, println *string, proto *string, range string, real string, recover *string, return *string, rows string, rune string, select string, source string, sql *string, statement string, strconv *string, string *string, struct *string, switch string, text *string, time string, true string, tx *string, type *string, uint *string, uint16 *string, uint32 string, uint64 *string, uint8 string, uintptr string, var string, wireType string, x_1 *string, y string", m.X, m.Any, m.APIURLID, m.Append, m.Args, m.Bool, m.Break, m.Byte, m.C, m.Cap, m.Case, m.Chan, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex128, m.Complex64, m.Const, m.Context, m.Continue, m.Copy, m.Ctx, m.D, m.DB, m.Default, m.Defer, m.Delete, m.Delivery, m.Effects, m.Else, m.Err, m.Error, m.Expect, m.Fallthrough, m.False, m.FieldID, m.Fingerprint, m.Float32, m.Float64, m.Fmt, m.For, m.Func, m.Go, m.Goto, m.Guarded, m.Http2, m.If, m.Imag, m.Import, m.Inbox, m.Int, m.Int16, m.Int32, m.Int64, m.Int8, m.Interface, m.Iota, m.JSON, m.Len, m.M, m.Make, m.Map, m.Max, m.Message, m.Met, m.Min, m.N, m.New, m.Nil, m.Null, m.Off, m.On, m.Options, m.Outcome, m.Package, m.Panic, m.Pgtype, m.Pgx, m.Print, m.Println, m.Proto, m.Range, m.Real, m.Recover, m.Return, m.Rows, m.Rune, m.Select, m.Source, m.SQL, m.Statement, m.Strconv, m.String, m.Struct, m.Switch, m.Text, m.Time, m.True, m.Tx, m.Type, m.Uint, m.Uint16, m.Uint32, m.Uint64, m.Uint8, m.Uintptr, m.Var, m.WireType, m.X1, m.Y),
-		guarded:     funcByFieldGuardedSQL,
-		effects: []statement{
-			{
-				sql:    funcByFieldSQL,
-				args:   []any{"func", m.ID, m.Break, m.Default, m.Func, m.Interface, m.Select, m.Case, m.Defer, m.Go, m.Map, m.Struct, m.Chan, m.Else, m.Goto, m.Package, m.Switch, m.Const, m.Fallthrough, m.If, m.Range, m.Type, m.Continue, m.For, m.Import, m.Return, m.Var, m.Any, m.Append, m.Bool, m.Byte, m.Cap, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex64, m.Complex128, m.Copy, m.Delete, m.Error, m.False, m.Float32, m.Float64, m.Imag, m.Int, m.Int8, m.Int16, m.Int32, m.Int64, m.Iota, m.Len, m.Make, m.Max, m.Min, m.New, m.Nil, m.Panic, m.Print, m.Println, m.Real, m.Recover, m.Rune, m.String, m.True, m.Uint, m.Uint8, m.Uint16, m.Uint32, m.Uint64, m.Uintptr, m.C, m.Ctx, m.D, m.DB, m.Err, m.ID, m.M, m.N, m.Options, m.Source, m.Tx, m.WireType, m.Delivery, m.Inbox, m.Message, m.Fingerprint, m.Guarded, m.Statement, m.SQL, m.Args, m.Effects, m.Rows, m.Expect, m.Met, m.Text, m.Outcome, m.FieldID, m.APIURLID, m.Http2, m.X, m.X1, m.Y, m.On, m.Off, m.Null, m.Pgx, m.Context, m.Fmt, m.JSON, m.Time, m.Strconv, m.Pgtype, m.Proto},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "ByField", id: m.ID}
+	d.fingerprint = contentFingerprint("-", "_x string, any *string, api_url_id string, append string, args string, bool *string, break string, byte string, c *string, cap *string, case *string, chan string, clear string, close *string, comparable string, complex *string, complex128 *string, complex64 string, const *string, context *string, continue string, copy string, ctx string, d *string, db string, default *string, defer string, delete *string, delivery *string, effects *string, else *string, err *string, error string, expect *string, fallthrough string, false *string, fieldID *string, fingerprint string, float32 string, float64 *string, fmt string, for *string, func string, go *string, goto string, guarded *string, http2 *string, if *string, imag string, import string, inbox string, int *string, int16 *string, int32 string, int64 *string, int8 string, interface *string, iota string, json *string, len *string, m *string, make string, map string, max *string, message *string, met string, min string, n string, new *string, nil string, null *string, off string, on *string, options *string, outcome string, package *string, panic *string, pgtype string, pgx string, print string, println *string, proto *string, range string, real string, recover *string, return *string, rows string, rune string, select string, source string, sql *string, statement string, strconv *string, string *string, struct *string, switch string, text *string, time string, true string, tx *string, type *string, uint *string, uint16 *string, uint32 string, uint64 *string, uint8 string, uintptr string, var string, wireType string, x_1 *string, y string", m.X, m.Any, m.APIURLID, m.Append, m.Args, m.Bool, m.Break, m.Byte, m.C, m.Cap, m.Case, m.Chan, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex128, m.Complex64, m.Const, m.Context, m.Continue, m.Copy, m.Ctx, m.D, m.DB, m.Default, m.Defer, m.Delete, m.Delivery, m.Effects, m.Else, m.Err, m.Error, m.Expect, m.Fallthrough, m.False, m.FieldID, m.Fingerprint, m.Float32, m.Float64, m.Fmt, m.For, m.Func, m.Go, m.Goto, m.Guarded, m.Http2, m.If, m.Imag, m.Import, m.Inbox, m.Int, m.Int16, m.Int32, m.Int64, m.Int8, m.Interface, m.Iota, m.JSON, m.Len, m.M, m.Make, m.Map, m.Max, m.Message, m.Met, m.Min, m.N, m.New, m.Nil, m.Null, m.Off, m.On, m.Options, m.Outcome, m.Package, m.Panic, m.Pgtype, m.Pgx, m.Print, m.Println, m.Proto, m.Range, m.Real, m.Recover, m.Return, m.Rows, m.Rune, m.Select, m.Source, m.SQL, m.Statement, m.Strconv, m.String, m.Struct, m.Switch, m.Text, m.Time, m.True, m.Tx, m.Type, m.Uint, m.Uint16, m.Uint32, m.Uint64, m.Uint8, m.Uintptr, m.Var, m.WireType, m.X1, m.Y)
+	d.guarded = funcByFieldGuardedSQL
+	d.effect(funcByFieldSQL, someRows, "func", m.ID, m.Break, m.Default, m.Func, m.Interface, m.Select, m.Case, m.Defer, m.Go, m.Map, m.Struct, m.Chan, m.Else, m.Goto, m.Package, m.Switch, m.Const, m.Fallthrough, m.If, m.Range, m.Type, m.Continue, m.For, m.Import, m.Return, m.Var, m.Any, m.Append, m.Bool, m.Byte, m.Cap, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex64, m.Complex128, m.Copy, m.Delete, m.Error, m.False, m.Float32, m.Float64, m.Imag, m.Int, m.Int8, m.Int16, m.Int32, m.Int64, m.Iota, m.Len, m.Make, m.Max, m.Min, m.New, m.Nil, m.Panic, m.Print, m.Println, m.Real, m.Recover, m.Rune, m.String, m.True, m.Uint, m.Uint8, m.Uint16, m.Uint32, m.Uint64, m.Uintptr, m.C, m.Ctx, m.D, m.DB, m.Err, m.ID, m.M, m.N, m.Options, m.Source, m.Tx, m.WireType, m.Delivery, m.Inbox, m.Message, m.Fingerprint, m.Guarded, m.Statement, m.SQL, m.Args, m.Effects, m.Rows, m.Expect, m.Met, m.Text, m.Outcome, m.FieldID, m.APIURLID, m.Http2, m.X, m.X1, m.Y, m.On, m.Off, m.Null, m.Pgx, m.Context, m.Fmt, m.JSON, m.Time, m.Strconv, m.Pgtype, m.Proto)
+	return d
 }
 
 const funcByFieldSQL = `INSERT INTO kept (consumer, id, words) VALUES ($1, $2, ARRAY[
@@ -116,12 +103,7 @@ const funcByFieldSQL = `INSERT INTO kept (consumer, id, words) VALUES ($1, $2, A
 ])`
 
 // funcByFieldGuardedSQL is the same behind its marker, in one statement.
-const funcByFieldGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const funcByFieldGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id, words) SELECT $4, $5, ARRAY[
   $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
   $12::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text,
@@ -149,12 +131,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('func.ByField: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleByHeader applies one ByHeader in a transaction of its own.
 func (c *Func) HandleByHeader(ctx context.Context, id string, m ByHeader) (Outcome, error) {
@@ -172,32 +149,13 @@ func (c *Func) HandleByHeaderBatch(ctx context.Context, batch []Identified[ByHea
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[ByHeader]) delivery { return funcByHeader(e.ID, e.Message) }))
 }
 
-// decodeFuncByHeader decodes one ByHeader.
-func decodeFuncByHeader(d Delivery) (delivery, error) {
-	var m ByHeader
-	if err := decodeJSON(d.Body, &m, "default", "interface", "case", "go", "struct", "else", "package", "const", "if", "type", "for", "return", "any", "bool", "cap", "close", "complex", "complex128", "delete", "false", "float64", "int", "int16", "int64", "len", "max", "new", "panic", "println", "recover", "string", "uint", "uint16", "uint64", "c", "d", "err", "m", "options", "tx", "delivery", "message", "guarded", "sql", "effects", "expect", "text", "fieldID", "http2", "x_1", "on", "null", "context", "json", "strconv", "proto"); err != nil {
-		return delivery{message: "ByHeader"}, err
-	}
-	return funcByHeader(d.Headers["id"], m), nil
-}
-
 // funcByHeader is what one ByHeader does.
 func funcByHeader(id string, m ByHeader) delivery {
-	return delivery{
-		message:     "ByHeader",
-		id:          id,
-		fingerprint: contentFingerprint("A+", "_x *string, any string, api_url_id *string, append *string, args *string, bool string, break *string, byte *string, c string, cap string, case string, chan *string, clear *string, close string, comparable *string, complex string, complex128 string, complex64 *string, const string, context string, continue *string, copy *string, ctx *string, d string, db *string, default string, defer *string, delete string, delivery string, effects string, else string, err string, error *string, expect string, fallthrough *string, false string, fieldID string, fingerprint *string, float32 *string, float64 string, fmt *string, for string, func *string, go string, goto *string, guarded string, http2 string, id *string, if string, imag *string, import *string, inbox *string, int string, int16 string, int32 *string, int64 string, int8 *string, interface string, iota *string, json string, len string, m string, make *string, map *string, max string, message string, met *string, min *string, n *string, new string, nil *string, null string, off *string, on string, options string, outcome *string, package string, panic string, pgtype *string, pgx *string, print *string, println string, proto string, range *string, real *string, recover string, return string, rows *string, rune *string, select *string, source *string, sql string, statement *string, strconv string, string string, struct string, switch *string, text string, time *string, true *string, tx string, type string, uint string, uint16 string, uint32 *string, uint64 string, uint8 *string, uintptr *string, var *string, wireType *string, x_1 string, y *string", m.X, m.Any, m.APIURLID, m.Append, m.Args, m.Bool, m.Break, m.Byte, m.C, m.Cap, m.Case, m.Chan, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex128, m.Complex64, m.Const, m.Context, m.Continue, m.Copy, m.Ctx, m.D, m.DB, m.Default, m.Defer, m.Delete, m.Delivery, m.Effects, m.Else, m.Err, m.Error, m.Expect, m.Fallthrough, m.False, m.FieldID, m.Fingerprint, m.Float32, m.Float64, m.Fmt, m.For, m.Func, m.Go, m.Goto, m.Guarded, m.Http2, m.ID, m.If, m.Imag, m.Import, m.Inbox, m.Int, m.Int16, m.Int32, m.Int64, m.Int8, m.Interface, m.Iota, m.JSON, m.Len, m.M, m.Make, m.Map, m.Max, m.Message, m.Met, m.Min, m.N, m.New, m.Nil, m.Null, m.Off, m.On, m.Options, m.Outcome, m.Package, m.Panic, m.Pgtype, m.Pgx, m.Print, m.Println, m.Proto, m.Range, m.Real, m.Recover, m.Return, m.Rows, m.Rune, m.Select, m.Source, m.SQL, m.Statement, m.Strconv, m.String, m.Struct, m.Switch, m.Text, m.Time, m.True, m.Tx, m.Type, m.Uint, m.Uint16, m.Uint32, m.Uint64, m.Uint8, m.Uintptr, m.Var, m.WireType, m.X1, m.Y),
-		effects: []statement{
-			{
-				sql:  funcByHeaderSQL1,
-				args: []any{"func", id, m.Break, m.Default, m.Func, m.Interface, m.Select, m.Case, m.Defer, m.Go, m.Map, m.Struct, m.Chan, m.Else, m.Goto, m.Package, m.Switch, m.Const, m.Fallthrough, m.If, m.Range, m.Type, m.Continue, m.For, m.Import, m.Return, m.Var, m.Any, m.Append, m.Bool, m.Byte, m.Cap, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex64, m.Complex128, m.Copy, m.Delete, m.Error, m.False, m.Float32, m.Float64, m.Imag, m.Int, m.Int8, m.Int16, m.Int32, m.Int64, m.Iota, m.Len, m.Make, m.Max, m.Min, m.New, m.Nil, m.Panic, m.Print, m.Println, m.Real, m.Recover, m.Rune, m.String, m.True, m.Uint, m.Uint8, m.Uint16, m.Uint32, m.Uint64, m.Uintptr, m.C, m.Ctx, m.D, m.DB, m.Err, m.ID, m.M, m.N, m.Options, m.Source, m.Tx, m.WireType, m.Delivery, m.Inbox, m.Message, m.Fingerprint, m.Guarded, m.Statement, m.SQL, m.Args, m.Effects, m.Rows, m.Expect, m.Met, m.Text, m.Outcome, m.FieldID, m.APIURLID, m.Http2, m.X, m.X1, m.Y, m.On, m.Off, m.Null, m.Pgx, m.Context, m.Fmt, m.JSON, m.Time, m.Strconv, m.Pgtype, m.Proto},
-			},
-			{
-				sql:  funcByHeaderSQL2,
-				args: []any{id, id, m.Break},
-			},
-		},
-	}
+	d := delivery{message: "ByHeader", id: id}
+	d.fingerprint = contentFingerprint("A+", "_x *string, any string, api_url_id *string, append *string, args *string, bool string, break *string, byte *string, c string, cap string, case string, chan *string, clear *string, close string, comparable *string, complex string, complex128 string, complex64 *string, const string, context string, continue *string, copy *string, ctx *string, d string, db *string, default string, defer *string, delete string, delivery string, effects string, else string, err string, error *string, expect string, fallthrough *string, false string, fieldID string, fingerprint *string, float32 *string, float64 string, fmt *string, for string, func *string, go string, goto *string, guarded string, http2 string, id *string, if string, imag *string, import *string, inbox *string, int string, int16 string, int32 *string, int64 string, int8 *string, interface string, iota *string, json string, len string, m string, make *string, map *string, max string, message string, met *string, min *string, n *string, new string, nil *string, null string, off *string, on string, options string, outcome *string, package string, panic string, pgtype *string, pgx *string, print *string, println string, proto string, range *string, real *string, recover string, return string, rows *string, rune *string, select *string, source *string, sql string, statement *string, strconv string, string string, struct string, switch *string, text string, time *string, true *string, tx string, type string, uint string, uint16 string, uint32 *string, uint64 string, uint8 *string, uintptr *string, var *string, wireType *string, x_1 string, y *string", m.X, m.Any, m.APIURLID, m.Append, m.Args, m.Bool, m.Break, m.Byte, m.C, m.Cap, m.Case, m.Chan, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex128, m.Complex64, m.Const, m.Context, m.Continue, m.Copy, m.Ctx, m.D, m.DB, m.Default, m.Defer, m.Delete, m.Delivery, m.Effects, m.Else, m.Err, m.Error, m.Expect, m.Fallthrough, m.False, m.FieldID, m.Fingerprint, m.Float32, m.Float64, m.Fmt, m.For, m.Func, m.Go, m.Goto, m.Guarded, m.Http2, m.ID, m.If, m.Imag, m.Import, m.Inbox, m.Int, m.Int16, m.Int32, m.Int64, m.Int8, m.Interface, m.Iota, m.JSON, m.Len, m.M, m.Make, m.Map, m.Max, m.Message, m.Met, m.Min, m.N, m.New, m.Nil, m.Null, m.Off, m.On, m.Options, m.Outcome, m.Package, m.Panic, m.Pgtype, m.Pgx, m.Print, m.Println, m.Proto, m.Range, m.Real, m.Recover, m.Return, m.Rows, m.Rune, m.Select, m.Source, m.SQL, m.Statement, m.Strconv, m.String, m.Struct, m.Switch, m.Text, m.Time, m.True, m.Tx, m.Type, m.Uint, m.Uint16, m.Uint32, m.Uint64, m.Uint8, m.Uintptr, m.Var, m.WireType, m.X1, m.Y)
+	d.effect(funcByHeaderSQL1, anyRows, "func", id, m.Break, m.Default, m.Func, m.Interface, m.Select, m.Case, m.Defer, m.Go, m.Map, m.Struct, m.Chan, m.Else, m.Goto, m.Package, m.Switch, m.Const, m.Fallthrough, m.If, m.Range, m.Type, m.Continue, m.For, m.Import, m.Return, m.Var, m.Any, m.Append, m.Bool, m.Byte, m.Cap, m.Clear, m.Close, m.Comparable, m.Complex, m.Complex64, m.Complex128, m.Copy, m.Delete, m.Error, m.False, m.Float32, m.Float64, m.Imag, m.Int, m.Int8, m.Int16, m.Int32, m.Int64, m.Iota, m.Len, m.Make, m.Max, m.Min, m.New, m.Nil, m.Panic, m.Print, m.Println, m.Real, m.Recover, m.Rune, m.String, m.True, m.Uint, m.Uint8, m.Uint16, m.Uint32, m.Uint64, m.Uintptr, m.C, m.Ctx, m.D, m.DB, m.Err, m.ID, m.M, m.N, m.Options, m.Source, m.Tx, m.WireType, m.Delivery, m.Inbox, m.Message, m.Fingerprint, m.Guarded, m.Statement, m.SQL, m.Args, m.Effects, m.Rows, m.Expect, m.Met, m.Text, m.Outcome, m.FieldID, m.APIURLID, m.Http2, m.X, m.X1, m.Y, m.On, m.Off, m.Null, m.Pgx, m.Context, m.Fmt, m.JSON, m.Time, m.Strconv, m.Pgtype, m.Proto)
+	d.effect(funcByHeaderSQL2, anyRows, id, id, m.Break)
+	return d
 }
 
 const funcByHeaderSQL1 = `WITH inboxgen_effect AS (
@@ -249,42 +207,20 @@ func (c *Func) HandleByEventBatch(ctx context.Context, batch []CloudEvent[ByEven
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[ByEvent]) delivery { return funcByEvent(e.Source, e.ID, e.Message) }))
 }
 
-// decodeFuncByEvent decodes one ByEvent.
-func decodeFuncByEvent(d Delivery) (delivery, error) {
-	var m ByEvent
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "ByEvent"}, err
-	}
-	return funcByEvent(cloudEvent(d, "source"), cloudEvent(d, "id"), m), nil
-}
-
 // funcByEvent is what one ByEvent does.
 func funcByEvent(source, id string, m ByEvent) delivery {
-	return delivery{
-		message:     "ByEvent",
-		id:          cloudEventID(source, id),
-		fingerprint: contentFingerprint("#", "id *string, m *string, source *string", m.ID, m.M, m.Source),
-		guarded:     funcByEventGuardedSQL,
-		effects: []statement{
-			{
-				sql:    funcByEventSQL,
-				args:   []any{"func", cloudEventID(source, id), m.Source, m.ID, m.M},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "ByEvent", id: cloudEventID(source, id)}
+	d.fingerprint = contentFingerprint("#", "id *string, m *string, source *string", m.ID, m.M, m.Source)
+	d.guarded = funcByEventGuardedSQL
+	d.effect(funcByEventSQL, someRows, "func", cloudEventID(source, id), m.Source, m.ID, m.M)
+	return d
 }
 
 const funcByEventSQL = `INSERT INTO kept (consumer, id, words)
 VALUES ($1, $2, ARRAY[$3::text, $4::text, $5::text])`
 
 // funcByEventGuardedSQL is the same behind its marker, in one statement.
-const funcByEventGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const funcByEventGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id, words)
 SELECT $4, $5, ARRAY[$6::text, $7::text, $8::text] FROM inboxgen_marker
 RETURNING 1
@@ -294,12 +230,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('func.ByEvent: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleÜberweisungΔ applies one ÜberweisungΔ in a transaction of its own.
 func (c *Func) HandleÜberweisungΔ(ctx context.Context, m ÜberweisungΔ) (Outcome, error) {
@@ -317,45 +248,23 @@ func (c *Func) HandleÜberweisungΔBatch(ctx context.Context, batch []Überweisu
 	return c.inbox.applyBatch(ctx, deliveries(batch, funcÜberweisungΔ))
 }
 
-// decodeFuncÜberweisungΔ decodes one ÜberweisungΔ.
-func decodeFuncÜberweisungΔ(d Delivery) (delivery, error) {
-	var m ÜberweisungΔ
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "ÜberweisungΔ"}, err
-	}
-	return funcÜberweisungΔ(m), nil
-}
-
 // funcÜberweisungΔ is what one ÜberweisungΔ does.
 func funcÜberweisungΔ(m ÜberweisungΔ) delivery {
 	var id string
 	if m.Err != nil {
 		id = *m.Err
 	}
-	return delivery{
-		message:     "ÜberweisungΔ",
-		id:          id,
-		fingerprint: contentFingerprint("\"Ü\\%d${x}`'", ""),
-		guarded:     funcÜberweisungΔGuardedSQL,
-		effects: []statement{
-			{
-				sql:    funcÜberweisungΔSQL,
-				args:   []any{"func", m.Err},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "ÜberweisungΔ", id: id}
+	d.fingerprint = contentFingerprint("\"Ü\\%d${x}`'", "")
+	d.guarded = funcÜberweisungΔGuardedSQL
+	d.effect(funcÜberweisungΔSQL, someRows, "func", m.Err)
+	return d
 }
 
 const funcÜberweisungΔSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // funcÜberweisungΔGuardedSQL is the same behind its marker, in one statement.
-const funcÜberweisungΔGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const funcÜberweisungΔGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -364,9 +273,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('func.ÜberweisungΔ: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -38,7 +38,7 @@ func (c *Handle) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeHandle decodes a message by its wire type.
 func decodeHandle(d Delivery) (delivery, error) {
-	return decodeHandleNoted(d)
+	return decodeJSON(d, "Noted", handleNoted, "id")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,41 +57,19 @@ func (c *Handle) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, handleNoted))
 }
 
-// decodeHandleNoted decodes one Noted.
-func decodeHandleNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return handleNoted(m), nil
-}
-
 // handleNoted is what one Noted does.
 func handleNoted(m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          m.ID,
-		fingerprint: contentFingerprint("Noted", ""),
-		guarded:     handleNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    handleNotedSQL,
-				args:   []any{"handle", m.ID},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: m.ID}
+	d.fingerprint = contentFingerprint("Noted", "")
+	d.guarded = handleNotedGuardedSQL
+	d.effect(handleNotedSQL, someRows, "handle", m.ID)
+	return d
 }
 
 const handleNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // handleNotedGuardedSQL is the same behind its marker, in one statement.
-const handleNotedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const handleNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -100,9 +78,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('handle.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

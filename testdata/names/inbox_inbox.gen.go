@@ -38,7 +38,7 @@ func (c *Inbox) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeInbox decodes a message by its wire type.
 func decodeInbox(d Delivery) (delivery, error) {
-	return decodeInboxNoted(d)
+	return decodeJSON(d, "Noted", inboxNoted, "id")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,41 +57,19 @@ func (c *Inbox) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, inboxNoted))
 }
 
-// decodeInboxNoted decodes one Noted.
-func decodeInboxNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return inboxNoted(m), nil
-}
-
 // inboxNoted is what one Noted does.
 func inboxNoted(m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          m.ID,
-		fingerprint: contentFingerprint("Noted", ""),
-		guarded:     inboxNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    inboxNotedSQL,
-				args:   []any{"inbox", m.ID},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: m.ID}
+	d.fingerprint = contentFingerprint("Noted", "")
+	d.guarded = inboxNotedGuardedSQL
+	d.effect(inboxNotedSQL, someRows, "inbox", m.ID)
+	return d
 }
 
 const inboxNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // inboxNotedGuardedSQL is the same behind its marker, in one statement.
-const inboxNotedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const inboxNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -100,9 +78,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('inbox.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

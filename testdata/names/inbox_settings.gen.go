@@ -15,6 +15,22 @@ const markerSQL = `INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
 VALUES ($1::text, $2::text, $3::bigint)
 ON CONFLICT (consumer_name, message_id) DO NOTHING`
 
+// withMarkerSQL begins most guarded statements.
+const withMarkerSQL = `WITH inboxgen_marker AS (
+  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
+  VALUES ($1::text, $2::text, $3::bigint)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), `
+
+// outcomeSQL ends the guarded statements.
+const outcomeSQL = `,
+  CASE WHEN marker.n = 0 THEN (
+    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
+  ) END AS seen
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+
 // seenSQL reads what a message with this id contained when it was applied.
 const seenSQL = `SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text`
 

@@ -38,7 +38,7 @@ func (c *Main) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeMain decodes a message by its wire type.
 func decodeMain(d Delivery) (delivery, error) {
-	return decodeMainNoted(d)
+	return decodeJSON(d, "Noted", mainNoted, "id")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,41 +57,19 @@ func (c *Main) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, mainNoted))
 }
 
-// decodeMainNoted decodes one Noted.
-func decodeMainNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return mainNoted(m), nil
-}
-
 // mainNoted is what one Noted does.
 func mainNoted(m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          m.ID,
-		fingerprint: contentFingerprint("Noted", ""),
-		guarded:     mainNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    mainNotedSQL,
-				args:   []any{"main", m.ID},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: m.ID}
+	d.fingerprint = contentFingerprint("Noted", "")
+	d.guarded = mainNotedGuardedSQL
+	d.effect(mainNotedSQL, someRows, "main", m.ID)
+	return d
 }
 
 const mainNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // mainNotedGuardedSQL is the same behind its marker, in one statement.
-const mainNotedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const mainNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -100,9 +78,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('main.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -38,7 +38,7 @@ func (c *UnixTest) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeUnixTest decodes a message by its wire type.
 func decodeUnixTest(d Delivery) (delivery, error) {
-	return decodeUnixTestNoted(d)
+	return decodeJSON(d, "Noted", unixTestNoted, "id")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,41 +57,19 @@ func (c *UnixTest) HandleNotedBatch(ctx context.Context, batch []Noted) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, unixTestNoted))
 }
 
-// decodeUnixTestNoted decodes one Noted.
-func decodeUnixTestNoted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return unixTestNoted(m), nil
-}
-
 // unixTestNoted is what one Noted does.
 func unixTestNoted(m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          m.ID,
-		fingerprint: contentFingerprint("Noted", ""),
-		guarded:     unixTestNotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    unixTestNotedSQL,
-				args:   []any{"unix_test", m.ID},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: m.ID}
+	d.fingerprint = contentFingerprint("Noted", "")
+	d.guarded = unixTestNotedGuardedSQL
+	d.effect(unixTestNotedSQL, someRows, "unix_test", m.ID)
+	return d
 }
 
 const unixTestNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // unixTestNotedGuardedSQL is the same behind its marker, in one statement.
-const unixTestNotedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const unixTestNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -100,9 +78,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('unix_test.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

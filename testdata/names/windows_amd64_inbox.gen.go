@@ -38,7 +38,7 @@ func (c *WindowsAmd64) HandleBatch(ctx context.Context, batch []Delivery) []Resu
 
 // decodeWindowsAmd64 decodes a message by its wire type.
 func decodeWindowsAmd64(d Delivery) (delivery, error) {
-	return decodeWindowsAmd64Noted(d)
+	return decodeJSON(d, "Noted", windowsAmd64Noted, "id")
 }
 
 // HandleNoted applies one Noted in a transaction of its own.
@@ -57,41 +57,19 @@ func (c *WindowsAmd64) HandleNotedBatch(ctx context.Context, batch []Noted) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, windowsAmd64Noted))
 }
 
-// decodeWindowsAmd64Noted decodes one Noted.
-func decodeWindowsAmd64Noted(d Delivery) (delivery, error) {
-	var m Noted
-	if err := decodeJSON(d.Body, &m, "id"); err != nil {
-		return delivery{message: "Noted"}, err
-	}
-	return windowsAmd64Noted(m), nil
-}
-
 // windowsAmd64Noted is what one Noted does.
 func windowsAmd64Noted(m Noted) delivery {
-	return delivery{
-		message:     "Noted",
-		id:          m.ID,
-		fingerprint: contentFingerprint("Noted", ""),
-		guarded:     windowsAmd64NotedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    windowsAmd64NotedSQL,
-				args:   []any{"windows_amd64", m.ID},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Noted", id: m.ID}
+	d.fingerprint = contentFingerprint("Noted", "")
+	d.guarded = windowsAmd64NotedGuardedSQL
+	d.effect(windowsAmd64NotedSQL, someRows, "windows_amd64", m.ID)
+	return d
 }
 
 const windowsAmd64NotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
 // windowsAmd64NotedGuardedSQL is the same behind its marker, in one statement.
-const windowsAmd64NotedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const windowsAmd64NotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -100,9 +78,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('windows_amd64.Noted: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

@@ -40,9 +40,9 @@ func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Paid":
-		return decodeAccountingPaid(d)
+		return decodeJSON(d, "Paid", accountingPaid, "event_id", "merchant_id", "amount")
 	case "Refunded":
-		return decodeAccountingRefunded(d)
+		return decodeJSON(d, "Refunded", accountingRefunded, "event_id", "merchant_id", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -64,42 +64,20 @@ func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
 
-// decodeAccountingPaid decodes one Paid.
-func decodeAccountingPaid(d Delivery) (delivery, error) {
-	var m Paid
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Paid"}, err
-	}
-	return accountingPaid(m), nil
-}
-
 // accountingPaid is what one Paid does.
 func accountingPaid(m Paid) delivery {
-	return delivery{
-		message:     "Paid",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingPaidSQL,
-				args:   []any{m.Amount, m.MerchantID},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Paid", id: m.EventID}
+	d.fingerprint = contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingPaidGuardedSQL
+	d.effect(accountingPaidSQL, 1, m.Amount, m.MerchantID)
+	return d
 }
 
 const accountingPaidSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2`
 
 // accountingPaidGuardedSQL is the same behind its marker, in one statement.
-const accountingPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -109,12 +87,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('accounting.Paid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleRefunded applies one Refunded in a transaction of its own.
 func (c *Accounting) HandleRefunded(ctx context.Context, m Refunded) (Outcome, error) {
@@ -132,32 +105,13 @@ func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
 
-// decodeAccountingRefunded decodes one Refunded.
-func decodeAccountingRefunded(d Delivery) (delivery, error) {
-	var m Refunded
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "Refunded"}, err
-	}
-	return accountingRefunded(m), nil
-}
-
 // accountingRefunded is what one Refunded does.
 func accountingRefunded(m Refunded) delivery {
-	return delivery{
-		message:     "Refunded",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:  accountingRefundedSQL1,
-				args: []any{m.Amount, m.MerchantID},
-			},
-			{
-				sql:  accountingRefundedSQL2,
-				args: []any{m.EventID, m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "Refunded", id: m.EventID}
+	d.fingerprint = contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingRefundedSQL1, anyRows, m.Amount, m.MerchantID)
+	d.effect(accountingRefundedSQL2, anyRows, m.EventID, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingRefundedSQL1 = `WITH inboxgen_effect AS (

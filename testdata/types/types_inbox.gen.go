@@ -42,15 +42,17 @@ func (c *Types) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeTypes(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Spelled":
-		return decodeTypesSpelled(d)
+		return decodeJSON(d, "Spelled", typesSpelled, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs")
 	case "SpelledTwice":
-		return decodeTypesSpelledTwice(d)
+		return decodeJSON(d, "SpelledTwice", typesSpelledTwice, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs")
 	case "Order":
-		return decodeTypesOrder(d)
+		return decodeJSON(d, "Order", typesOrder)
 	case "OrderTwice":
-		return decodeTypesOrderTwice(d)
+		return decodeJSON(d, "OrderTwice", typesOrderTwice)
 	case "Bare":
-		return decodeTypesBare(d)
+		return decodeJSON(d, "Bare", func(m shop.Line) delivery {
+			return typesBare(d.Headers["id"], m)
+		})
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -72,30 +74,13 @@ func (c *Types) HandleSpelledBatch(ctx context.Context, batch []Spelled) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelled))
 }
 
-// decodeTypesSpelled decodes one Spelled.
-func decodeTypesSpelled(d Delivery) (delivery, error) {
-	var m Spelled
-	if err := decodeJSON(d.Body, &m, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs"); err != nil {
-		return delivery{message: "Spelled"}, err
-	}
-	return typesSpelled(m), nil
-}
-
 // typesSpelled is what one Spelled does.
 func typesSpelled(m Spelled) delivery {
-	return delivery{
-		message:     "Spelled",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("Spelled", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids),
-		guarded:     typesSpelledGuardedSQL,
-		effects: []statement{
-			{
-				sql:    typesSpelledSQL,
-				args:   []any{m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Spelled", id: m.EventID}
+	d.fingerprint = contentFingerprint("Spelled", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
+	d.guarded = typesSpelledGuardedSQL
+	d.effect(typesSpelledSQL, someRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts)
+	return d
 }
 
 const typesSpelledSQL = `INSERT INTO spelled (
@@ -109,12 +94,7 @@ const typesSpelledSQL = `INSERT INTO spelled (
 )`
 
 // typesSpelledGuardedSQL is the same behind its marker, in one statement.
-const typesSpelledGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const typesSpelledGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO spelled (
   event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
   numbers, uids, prices, times, docs, o_text, o_flag, o_big, o_double, o_at, o_uid, o_price, o_doc,
@@ -131,12 +111,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('types.Spelled: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleSpelledTwice applies one SpelledTwice in a transaction of its own.
 func (c *Types) HandleSpelledTwice(ctx context.Context, m SpelledTwice) (Outcome, error) {
@@ -154,32 +129,13 @@ func (c *Types) HandleSpelledTwiceBatch(ctx context.Context, batch []SpelledTwic
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelledTwice))
 }
 
-// decodeTypesSpelledTwice decodes one SpelledTwice.
-func decodeTypesSpelledTwice(d Delivery) (delivery, error) {
-	var m SpelledTwice
-	if err := decodeJSON(d.Body, &m, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs"); err != nil {
-		return delivery{message: "SpelledTwice"}, err
-	}
-	return typesSpelledTwice(m), nil
-}
-
 // typesSpelledTwice is what one SpelledTwice does.
 func typesSpelledTwice(m SpelledTwice) delivery {
-	return delivery{
-		message:     "SpelledTwice",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("SpelledTwice", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids),
-		effects: []statement{
-			{
-				sql:  typesSpelledTwiceSQL1,
-				args: []any{m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts},
-			},
-			{
-				sql:  typesSpelledTwiceSQL2,
-				args: []any{m.EventID},
-			},
-		},
-	}
+	d := delivery{message: "SpelledTwice", id: m.EventID}
+	d.fingerprint = contentFingerprint("SpelledTwice", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
+	d.effect(typesSpelledTwiceSQL1, anyRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts)
+	d.effect(typesSpelledTwiceSQL2, anyRows, m.EventID)
+	return d
 }
 
 const typesSpelledTwiceSQL1 = `WITH inboxgen_effect AS (
@@ -219,15 +175,6 @@ func (c *Types) HandleOrderBatch(ctx context.Context, batch []shop.Order) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrder))
 }
 
-// decodeTypesOrder decodes one Order.
-func decodeTypesOrder(d Delivery) (delivery, error) {
-	var m shop.Order
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Order"}, err
-	}
-	return typesOrder(m), nil
-}
-
 // typesOrder is what one Order does.
 func typesOrder(m shop.Order) delivery {
 	var fieldLast any
@@ -258,19 +205,11 @@ func typesOrder(m shop.Order) delivery {
 	if m.Spare != nil {
 		fieldSpare = pgtype.UUID{Bytes: *m.Spare, Valid: true}
 	}
-	return delivery{
-		message:     "Order",
-		id:          m.Header.EventID,
-		fingerprint: contentFingerprint("Order", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words),
-		guarded:     typesOrderGuardedSQL,
-		effects: []statement{
-			{
-				sql:    typesOrderSQL,
-				args:   []any{m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Order", id: m.Header.EventID}
+	d.fingerprint = contentFingerprint("Order", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
+	d.guarded = typesOrderGuardedSQL
+	d.effect(typesOrderSQL, someRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2)
+	return d
 }
 
 const typesOrderSQL = `INSERT INTO ordered (
@@ -284,12 +223,7 @@ const typesOrderSQL = `INSERT INTO ordered (
 )`
 
 // typesOrderGuardedSQL is the same behind its marker, in one statement.
-const typesOrderGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const typesOrderGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ordered (
   event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
   accent, colors, labels, level, levels, lines, first, last, attrs, raw, photo, paid_at, sent_at,
@@ -306,12 +240,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('types.Order: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOrderTwice applies one OrderTwice in a transaction of its own.
 func (c *Types) HandleOrderTwice(ctx context.Context, m shop.Order) (Outcome, error) {
@@ -327,15 +256,6 @@ func (c *Types) HandleOrderTwiceTx(ctx context.Context, tx pgx.Tx, m shop.Order)
 // what became of each.
 func (c *Types) HandleOrderTwiceBatch(ctx context.Context, batch []shop.Order) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrderTwice))
-}
-
-// decodeTypesOrderTwice decodes one OrderTwice.
-func decodeTypesOrderTwice(d Delivery) (delivery, error) {
-	var m shop.Order
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "OrderTwice"}, err
-	}
-	return typesOrderTwice(m), nil
 }
 
 // typesOrderTwice is what one OrderTwice does.
@@ -368,21 +288,11 @@ func typesOrderTwice(m shop.Order) delivery {
 	if m.Spare != nil {
 		fieldSpare = pgtype.UUID{Bytes: *m.Spare, Valid: true}
 	}
-	return delivery{
-		message:     "OrderTwice",
-		id:          m.Header.EventID,
-		fingerprint: contentFingerprint("OrderTwice", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words),
-		effects: []statement{
-			{
-				sql:  typesOrderTwiceSQL1,
-				args: []any{m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2},
-			},
-			{
-				sql:  typesOrderTwiceSQL2,
-				args: []any{m.Header.EventID},
-			},
-		},
-	}
+	d := delivery{message: "OrderTwice", id: m.Header.EventID}
+	d.fingerprint = contentFingerprint("OrderTwice", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
+	d.effect(typesOrderTwiceSQL1, anyRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2)
+	d.effect(typesOrderTwiceSQL2, anyRows, m.Header.EventID)
+	return d
 }
 
 const typesOrderTwiceSQL1 = `WITH inboxgen_effect AS (
@@ -422,41 +332,19 @@ func (c *Types) HandleBareBatch(ctx context.Context, batch []Identified[shop.Lin
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[shop.Line]) delivery { return typesBare(e.ID, e.Message) }))
 }
 
-// decodeTypesBare decodes one Bare.
-func decodeTypesBare(d Delivery) (delivery, error) {
-	var m shop.Line
-	if err := decodeJSON(d.Body, &m); err != nil {
-		return delivery{message: "Bare"}, err
-	}
-	return typesBare(d.Headers["id"], m), nil
-}
-
 // typesBare is what one Bare does.
 func typesBare(id string, m shop.Line) delivery {
-	return delivery{
-		message:     "Bare",
-		id:          id,
-		fingerprint: contentFingerprint("Bare", "count int", m.Count),
-		guarded:     typesBareGuardedSQL,
-		effects: []statement{
-			{
-				sql:    typesBareSQL,
-				args:   []any{id, m.Count},
-				expect: someRows,
-			},
-		},
-	}
+	d := delivery{message: "Bare", id: id}
+	d.fingerprint = contentFingerprint("Bare", "count int", m.Count)
+	d.guarded = typesBareGuardedSQL
+	d.effect(typesBareSQL, someRows, id, m.Count)
+	return d
 }
 
 const typesBareSQL = `INSERT INTO ordered (event_id, level) VALUES ($1, $2)`
 
 // typesBareGuardedSQL is the same behind its marker, in one statement.
-const typesBareGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const typesBareGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ordered (event_id, level) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
 )
@@ -465,9 +353,4 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n > 0 THEN effect.n
     ELSE ('types.Bare: expected at least 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL

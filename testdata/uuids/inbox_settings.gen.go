@@ -15,6 +15,19 @@ const markerSQL = `INSERT INTO "My Schema"."In""box" (consumer_name, message_id)
 VALUES ($1::text, $2::uuid)
 ON CONFLICT (consumer_name, message_id) DO NOTHING`
 
+// withMarkerSQL begins most guarded statements.
+const withMarkerSQL = `WITH inboxgen_marker AS (
+  INSERT INTO "My Schema"."In""box" (consumer_name, message_id)
+  VALUES ($1::text, $2::uuid)
+  ON CONFLICT (consumer_name, message_id) DO NOTHING
+  RETURNING 1
+), `
+
+// outcomeSQL ends the guarded statements.
+const outcomeSQL = `
+FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
+  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+
 // seenSQL reads what a message with this id contained when it was applied.
 const seenSQL = `SELECT fingerprint FROM "My Schema"."In""box" WHERE consumer_name = $1::text AND message_id = $2::uuid`
 

@@ -40,9 +40,9 @@ func (c *Sum) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeSum(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Added":
-		return decodeSumAdded(d)
+		return decodeJSON(d, "Added", sumAdded, "event_id", "amount")
 	case "AddedTwice":
-		return decodeSumAddedTwice(d)
+		return decodeJSON(d, "AddedTwice", sumAddedTwice, "event_id", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -64,40 +64,18 @@ func (c *Sum) HandleAddedBatch(ctx context.Context, batch []Added) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAdded))
 }
 
-// decodeSumAdded decodes one Added.
-func decodeSumAdded(d Delivery) (delivery, error) {
-	var m Added
-	if err := decodeJSON(d.Body, &m, "event_id", "amount"); err != nil {
-		return delivery{message: "Added"}, err
-	}
-	return sumAdded(m), nil
-}
-
 // sumAdded is what one Added does.
 func sumAdded(m Added) delivery {
-	return delivery{
-		message: "Added",
-		id:      m.EventID,
-		guarded: sumAddedGuardedSQL,
-		effects: []statement{
-			{
-				sql:    sumAddedSQL,
-				args:   []any{m.Amount},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "Added", id: m.EventID}
+	d.guarded = sumAddedGuardedSQL
+	d.effect(sumAddedSQL, 1, m.Amount)
+	return d
 }
 
 const sumAddedSQL = `UPDATE "My Schema"."Sum" SET total = total + $1`
 
 // sumAddedGuardedSQL is the same behind its marker, in one statement.
-const sumAddedGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "My Schema"."In""box" (consumer_name, message_id)
-  VALUES ($1::text, $2::uuid)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const sumAddedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE "My Schema"."Sum" SET total = total + $3
 WHERE EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -107,9 +85,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('sum.Added: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleAddedTwice applies one AddedTwice in a transaction of its own.
 func (c *Sum) HandleAddedTwice(ctx context.Context, m AddedTwice) (Outcome, error) {
@@ -127,31 +103,12 @@ func (c *Sum) HandleAddedTwiceBatch(ctx context.Context, batch []AddedTwice) []R
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAddedTwice))
 }
 
-// decodeSumAddedTwice decodes one AddedTwice.
-func decodeSumAddedTwice(d Delivery) (delivery, error) {
-	var m AddedTwice
-	if err := decodeJSON(d.Body, &m, "event_id", "amount"); err != nil {
-		return delivery{message: "AddedTwice"}, err
-	}
-	return sumAddedTwice(m), nil
-}
-
 // sumAddedTwice is what one AddedTwice does.
 func sumAddedTwice(m AddedTwice) delivery {
-	return delivery{
-		message: "AddedTwice",
-		id:      m.EventID.String(),
-		effects: []statement{
-			{
-				sql:  sumAddedTwiceSQL1,
-				args: []any{m.Amount, m.EventID},
-			},
-			{
-				sql:  sumAddedTwiceSQL2,
-				args: []any{m.Amount, m.EventID.String()},
-			},
-		},
-	}
+	d := delivery{message: "AddedTwice", id: m.EventID.String()}
+	d.effect(sumAddedTwiceSQL1, anyRows, m.Amount, m.EventID)
+	d.effect(sumAddedTwiceSQL2, anyRows, m.Amount, m.EventID.String())
+	return d
 }
 
 const sumAddedTwiceSQL1 = `WITH inboxgen_effect AS (

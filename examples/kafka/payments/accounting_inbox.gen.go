@@ -41,9 +41,9 @@ func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "order.paid":
-		return decodeAccountingOrderPaid(d)
+		return decodeJSON(d, "OrderPaid", accountingOrderPaid, "event_id", "merchant_id", "amount")
 	case "order.refunded":
-		return decodeAccountingOrderRefunded(d)
+		return decodeJSON(d, "OrderRefunded", accountingOrderRefunded, "event_id", "merchant_id", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -83,42 +83,20 @@ func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []OrderPaid
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderPaid))
 }
 
-// decodeAccountingOrderPaid decodes one OrderPaid.
-func decodeAccountingOrderPaid(d Delivery) (delivery, error) {
-	var m OrderPaid
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "OrderPaid"}, err
-	}
-	return accountingOrderPaid(m), nil
-}
-
 // accountingOrderPaid is what one OrderPaid does.
 func accountingOrderPaid(m OrderPaid) delivery {
-	return delivery{
-		message:     "OrderPaid",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingOrderPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingOrderPaidSQL,
-				args:   []any{m.Amount, m.MerchantID},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "OrderPaid", id: m.EventID}
+	d.fingerprint = contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingOrderPaidGuardedSQL
+	d.effect(accountingOrderPaidSQL, 1, m.Amount, m.MerchantID)
+	return d
 }
 
 const accountingOrderPaidSQL = `UPDATE merchant SET balance = balance + $1
 WHERE id = $2`
 
 // accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
-const accountingOrderPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingOrderPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE merchant SET balance = balance + $4
 WHERE (id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -128,12 +106,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('accounting.OrderPaid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOrderRefunded applies one OrderRefunded in a transaction of its own.
 func (c *Accounting) HandleOrderRefunded(ctx context.Context, m OrderRefunded) (Outcome, error) {
@@ -151,32 +124,13 @@ func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []Order
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderRefunded))
 }
 
-// decodeAccountingOrderRefunded decodes one OrderRefunded.
-func decodeAccountingOrderRefunded(d Delivery) (delivery, error) {
-	var m OrderRefunded
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "OrderRefunded"}, err
-	}
-	return accountingOrderRefunded(m), nil
-}
-
 // accountingOrderRefunded is what one OrderRefunded does.
 func accountingOrderRefunded(m OrderRefunded) delivery {
-	return delivery{
-		message:     "OrderRefunded",
-		id:          m.EventID,
-		fingerprint: contentFingerprint("order.refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:  accountingOrderRefundedSQL1,
-				args: []any{m.Amount, m.MerchantID},
-			},
-			{
-				sql:  accountingOrderRefundedSQL2,
-				args: []any{m.EventID, m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "OrderRefunded", id: m.EventID}
+	d.fingerprint = contentFingerprint("order.refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingOrderRefundedSQL1, anyRows, m.Amount, m.MerchantID)
+	d.effect(accountingOrderRefundedSQL2, anyRows, m.EventID, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingOrderRefundedSQL1 = `WITH inboxgen_effect AS (

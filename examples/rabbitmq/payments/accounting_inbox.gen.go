@@ -40,9 +40,13 @@ func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "order.paid":
-		return decodeAccountingOrderPaid(d)
+		return decodeJSON(d, "OrderPaid", func(m OrderPaid) delivery {
+			return accountingOrderPaid(d.ID, m)
+		}, "event_id", "merchant_id", "amount")
 	case "order.refunded":
-		return decodeAccountingOrderRefunded(d)
+		return decodeJSON(d, "OrderRefunded", func(m OrderRefunded) delivery {
+			return accountingOrderRefunded(d.ID, m)
+		}, "event_id", "merchant_id", "amount")
 	default:
 		return unknownType(wireType, "dead_letter")
 	}
@@ -76,42 +80,20 @@ func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []Identifie
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderPaid]) delivery { return accountingOrderPaid(e.ID, e.Message) }))
 }
 
-// decodeAccountingOrderPaid decodes one OrderPaid.
-func decodeAccountingOrderPaid(d Delivery) (delivery, error) {
-	var m OrderPaid
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "OrderPaid"}, err
-	}
-	return accountingOrderPaid(d.ID, m), nil
-}
-
 // accountingOrderPaid is what one OrderPaid does.
 func accountingOrderPaid(id string, m OrderPaid) delivery {
-	return delivery{
-		message:     "OrderPaid",
-		id:          id,
-		fingerprint: contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		guarded:     accountingOrderPaidGuardedSQL,
-		effects: []statement{
-			{
-				sql:    accountingOrderPaidSQL,
-				args:   []any{m.Amount, m.MerchantID},
-				expect: 1,
-			},
-		},
-	}
+	d := delivery{message: "OrderPaid", id: id}
+	d.fingerprint = contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.guarded = accountingOrderPaidGuardedSQL
+	d.effect(accountingOrderPaidSQL, 1, m.Amount, m.MerchantID)
+	return d
 }
 
 const accountingOrderPaidSQL = `UPDATE merchant SET balance = balance + $1
 WHERE id = $2`
 
 // accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
-const accountingOrderPaidGuardedSQL = `WITH inboxgen_marker AS (
-  INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
-  VALUES ($1::text, $2::text, $3::bigint)
-  ON CONFLICT (consumer_name, message_id) DO NOTHING
-  RETURNING 1
-), inboxgen_effect AS (
+const accountingOrderPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE merchant SET balance = balance + $4
 WHERE (id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
 RETURNING 1
@@ -121,12 +103,7 @@ SELECT
   CASE
     WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
     ELSE ('accounting.OrderPaid: expected 1 row, affected ' || effect.n)::bigint
-  END AS affected,
-  CASE WHEN marker.n = 0 THEN (
-    SELECT fingerprint FROM "inbox" WHERE consumer_name = $1::text AND message_id = $2::text
-  ) END AS seen
-FROM (SELECT count(*) AS n FROM inboxgen_marker) AS marker,
-  (SELECT count(*) AS n FROM inboxgen_effect) AS effect`
+  END AS affected` + outcomeSQL
 
 // HandleOrderRefunded applies one OrderRefunded in a transaction of its own.
 func (c *Accounting) HandleOrderRefunded(ctx context.Context, id string, m OrderRefunded) (Outcome, error) {
@@ -144,32 +121,13 @@ func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []Ident
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderRefunded]) delivery { return accountingOrderRefunded(e.ID, e.Message) }))
 }
 
-// decodeAccountingOrderRefunded decodes one OrderRefunded.
-func decodeAccountingOrderRefunded(d Delivery) (delivery, error) {
-	var m OrderRefunded
-	if err := decodeJSON(d.Body, &m, "event_id", "merchant_id", "amount"); err != nil {
-		return delivery{message: "OrderRefunded"}, err
-	}
-	return accountingOrderRefunded(d.ID, m), nil
-}
-
 // accountingOrderRefunded is what one OrderRefunded does.
 func accountingOrderRefunded(id string, m OrderRefunded) delivery {
-	return delivery{
-		message:     "OrderRefunded",
-		id:          id,
-		fingerprint: contentFingerprint("order.refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID),
-		effects: []statement{
-			{
-				sql:  accountingOrderRefundedSQL1,
-				args: []any{m.Amount, m.MerchantID},
-			},
-			{
-				sql:  accountingOrderRefundedSQL2,
-				args: []any{id, m.MerchantID, m.Amount},
-			},
-		},
-	}
+	d := delivery{message: "OrderRefunded", id: id}
+	d.fingerprint = contentFingerprint("order.refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
+	d.effect(accountingOrderRefundedSQL1, anyRows, m.Amount, m.MerchantID)
+	d.effect(accountingOrderRefundedSQL2, anyRows, id, m.MerchantID, m.Amount)
+	return d
 }
 
 const accountingOrderRefundedSQL1 = `WITH inboxgen_effect AS (

@@ -13,13 +13,12 @@ const (
 	pgxPath    = "github.com/jackc/pgx/v5"
 	pgtypePath = "github.com/jackc/pgx/v5/pgtype"
 	jsonPath   = "encoding/json"
-	protoPath  = "google.golang.org/protobuf/proto"
 	kgoPath    = "github.com/twmb/franz-go/pkg/kgo"
 
 	watermillPath = "github.com/ThreeDotsLabs/watermill/message"
 )
 
-// consumer has one consumer: its type, the dispatcher, and per message the methods, the decoder and the SQL.
+// consumer has one consumer: its type, the dispatcher, and per message the methods and the SQL.
 func consumer(m *plan.Model, c *plan.Consumer) *file {
 	f := newFile(m)
 	f.consumerType(c)
@@ -27,9 +26,8 @@ func consumer(m *plan.Model, c *plan.Consumer) *file {
 	f.source(c)
 	for _, message := range c.Messages {
 		f.handlers(c, message)
-		f.messageDecoder(message)
 		f.delivery(c, message, m.Inbox.DetectReuse)
-		f.statements(message)
+		f.statements(m.Inbox, message)
 	}
 	return f
 }
@@ -59,11 +57,11 @@ func (f *file) dispatcher(c *plan.Consumer) {
 
 func (f *file) decodeByType(c *plan.Consumer) jen.Code {
 	if c.Spec.TypeFrom == nil {
-		return jen.Return(jen.Id(c.Messages[0].DecodeFunc()).Call(jen.Id("d")))
+		return jen.Return(f.decode(c.Messages[0]))
 	}
 	cases := make([]jen.Code, 0, len(c.Messages)+1)
 	for _, m := range c.Messages {
-		cases = append(cases, jen.Case(jen.Lit(m.WireType)).Block(jen.Return(jen.Id(m.DecodeFunc()).Call(jen.Id("d")))))
+		cases = append(cases, jen.Case(jen.Lit(m.WireType)).Block(jen.Return(f.decode(m))))
 	}
 	cases = append(cases, jen.Default().Block(
 		jen.Return(jen.Id("unknownType").Call(jen.Id("wireType"), jen.Lit(c.Spec.OnUnknown.Value)))))

@@ -83,13 +83,11 @@ func (f *file) imported(importPath, name string) {
 // ourPackages are the ones that the generated code itself uses.
 var ourPackages = map[string]string{
 	"context":  "context",
-	"fmt":      "fmt",
 	"strconv":  "strconv",
 	"time":     "time",
 	pgxPath:    "pgx",
 	pgtypePath: "pgtype",
 	jsonPath:   "json",
-	protoPath:  "proto",
 	kgoPath:    "kgo",
 
 	watermillPath: "message",

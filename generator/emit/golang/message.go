@@ -1,6 +1,8 @@
 package golang
 
 import (
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/inboxgen/inboxgen/generator/gotype"
@@ -40,78 +42,90 @@ func (f *file) batchElement(m *plan.Message) (element, of *jen.Statement) {
 		jen.Return(jen.Id(m.FuncName).Call(append(id, jen.Id("e").Dot("Message"))...))))
 }
 
-// messageDecoder has the function that makes a delivery of what the broker handed over.
-func (f *file) messageDecoder(m *plan.Message) {
-	message, failure := jen.Id("m"), jen.Err()
-	decode := jen.Id("decodeJSON").Call(append([]jen.Code{jen.Id("d").Dot("Body"), jen.Op("&").Id("m")}, required(m)...)...)
-	if m.Go.Proto {
-		message = jen.Op("&").Id("m")
-		failure = f.qualified("fmt", "Errorf").Call(jen.Lit("%w: %w"), jen.Id("ErrDecode"), jen.Err())
-		decode = f.qualified(protoPath, "Unmarshal").Call(jen.Id("d").Dot("Body"), jen.Op("&").Id("m"))
+// decode makes a delivery of what the broker handed over.
+func (f *file) decode(m *plan.Message) jen.Code {
+	of := jen.Id(m.FuncName)
+	if id := f.idFromDelivery(m); id != nil {
+		of = jen.Func().Params(jen.Id("m").Add(f.messageType(m))).Id("delivery").Block(
+			jen.Return(jen.Id(m.FuncName).Call(append(id, jen.Id("m"))...)))
 	}
-	f.declare(documented(m.DecodeFunc()+" decodes one "+m.Name+".").
-		Func().Id(m.DecodeFunc()).Params(jen.Id("d").Id("Delivery")).Params(jen.Id("delivery"), jen.Error()).Block(
-		jen.Var().Id("m").Add(f.structType(m)),
-		jen.If(jen.Err().Op(":=").Add(decode), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Id("delivery").Values(pair("message", jen.Lit(m.Name))), failure)),
-		jen.Return(jen.Id(m.FuncName).Call(append(f.idFromDelivery(m), message)...), jen.Nil())))
+	args := []jen.Code{jen.Id("d"), jen.Lit(m.Name), of}
+	if m.Go.Proto {
+		return f.support("protobuf", "decodeProtobuf").Call(args...)
+	}
+	return jen.Id("decodeJSON").Call(append(args, required(m)...)...)
 }
 
 // delivery has the function that lays out what a message does.
 func (f *file) delivery(c *plan.Consumer, m *plan.Message, detectReuse bool) {
 	v := newValues(f, m)
-	fields := []jen.Code{pair("message", jen.Lit(m.Name)), pair("id", v.id())}
+	steps := []jen.Code{jen.Id("d").Op(":=").Id("delivery").Values(pair("message", jen.Lit(m.Name)), pair("id", v.id()))}
 	if detectReuse {
 		content := []jen.Code{jen.Lit(m.WireType), jen.Lit(m.Shape)}
 		for _, field := range m.Content {
 			content = append(content, v.field(field))
 		}
-		fields = append(fields, pair("fingerprint", f.support("fingerprint", "contentFingerprint").Call(content...)))
+		steps = append(steps, jen.Id("d").Dot("fingerprint").Op("=").Add(f.support("fingerprint", "contentFingerprint").Call(content...)))
 	}
 	if m.Plan == plan.Guarded {
-		fields = append(fields, pair("guarded", jen.Id(m.GuardedName())))
+		steps = append(steps, jen.Id("d").Dot("guarded").Op("=").Id(m.GuardedName()))
 	}
-	effects := make([]jen.Code, len(m.Effects))
-	for i, s := range m.Effects {
-		effects[i] = lines(effect(c, v, s)...)
+	for _, s := range m.Effects {
+		steps = append(steps, jen.Id("d").Dot("effect").Call(effect(c, v, s)...))
 	}
-	fields = append(fields, pair("effects", jen.Index().Id("statement").Add(lines(effects...))))
-	body := append(v.statements, jen.Return(jen.Id("delivery").Add(lines(fields...))))
+	body := append(append(v.statements, steps...), jen.Return(jen.Id("d")))
 	f.declare(documented(m.FuncName + " is what one " + m.Name + " does.").
 		Func().Id(m.FuncName).Params(append(idParams(m), jen.Id("m").Add(f.messageType(m)))...).Id("delivery").Block(body...))
 }
 
-// effect has the fields of a statement with its arguments.
+// effect is a statement, how many rows its command tag must tell, and its arguments.
 func effect(c *plan.Consumer, v *values, s *plan.Statement) []jen.Code {
-	fields := []jen.Code{pair("sql", jen.Id(s.ConstName))}
-	if len(s.Args) > 0 {
-		args := make([]jen.Code, len(s.Args))
-		for i, a := range s.Args {
-			args[i] = v.arg(c, a)
-		}
-		fields = append(fields, pair("args", jen.Index().Any().Values(args...)))
+	expect := pgsql.ExpectAny
+	if s.ByTag {
+		expect = s.Expect
 	}
-	if s.ByTag && s.Expect != pgsql.ExpectAny {
-		fields = append(fields, pair("expect", expectation(s.Expect)))
+	out := []jen.Code{jen.Id(s.ConstName), expectation(expect)}
+	for _, a := range s.Args {
+		out = append(out, v.arg(c, a))
 	}
-	return fields
+	return out
 }
 
 func expectation(e pgsql.Expect) jen.Code {
-	if e == pgsql.ExpectSome {
+	switch e {
+	case pgsql.ExpectAny:
+		return jen.Id("anyRows")
+	case pgsql.ExpectSome:
 		return jen.Id("someRows")
+	default:
+		return jen.Lit(int(e))
 	}
-	return jen.Lit(int(e))
 }
 
 // statements has the SQL: what reviewers of the generated code read.
-func (f *file) statements(m *plan.Message) {
+func (f *file) statements(inbox pgsql.Inbox, m *plan.Message) {
 	for _, s := range m.Effects {
 		f.declare(jen.Const().Id(s.ConstName).Op("=").Add(rawString(s.SQL)))
 	}
 	if m.Plan == plan.Guarded {
-		f.sqlConst(m.GuardedName(), "is the same behind its marker, in one statement.", m.Guarded)
+		f.declare(documented(m.GuardedName() + " is the same behind its marker, in one statement.").
+			Const().Id(m.GuardedName()).Op("=").Add(guarded(inbox, m.Guarded)))
 	}
+}
+
+// guarded is a guarded statement without what is the same in most of them, which stands in the settings.
+func guarded(inbox pgsql.Inbox, sql string) *jen.Statement {
+	out := &jen.Statement{}
+	sql, common := strings.CutPrefix(sql, inbox.WithMarkerSQL())
+	if common {
+		out.Id("withMarkerSQL").Op("+")
+	}
+	sql, common = strings.CutSuffix(sql, inbox.OutcomeSQL())
+	out.Add(rawString(sql))
+	if common {
+		out.Op("+").Id("outcomeSQL")
+	}
+	return out
 }
 
 // messageType is the type a handler takes; structType the one a decoder fills.

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dave/jennifer/jen"
@@ -17,6 +18,10 @@ func settings(m *plan.Model) *file {
 		jen.Id("messageIDType").Op("=").Lit(inbox.MessageIDType),
 	))
 	f.sqlConst("markerSQL", "inserts the marker; no row affected means that the message was applied before.", inbox.MarkerSQL())
+	if hasGuarded(m) {
+		f.sqlConst("withMarkerSQL", "begins most guarded statements.", inbox.WithMarkerSQL())
+		f.sqlConst("outcomeSQL", "ends the guarded statements.", inbox.OutcomeSQL())
+	}
 	f.sqlConst("seenSQL", "reads what a message with this id contained when it was applied.", inbox.SeenSQL())
 	f.sqlConst("batchMarkerSQL", "inserts the markers of a batch and returns the ids of the fresh ones.", inbox.BatchMarkerSQL())
 	f.sqlConst("batchSeenSQL", "reads what messages with these ids contained when they were applied.", inbox.BatchSeenSQL())
@@ -29,6 +34,12 @@ func settings(m *plan.Model) *file {
 	f.declare(documented("windows has how long each consumer's markers are kept.").
 		Var().Id("windows").Op("=").Index().Id("window").Add(lines(windows...)))
 	return f
+}
+
+func hasGuarded(m *plan.Model) bool {
+	return slices.ContainsFunc(m.Consumers, func(c *plan.Consumer) bool {
+		return slices.ContainsFunc(c.Messages, func(m *plan.Message) bool { return m.Plan == plan.Guarded })
+	})
 }
 
 // sqlConst declares a documented constant with a statement.
