@@ -24,10 +24,10 @@ func consumer(m *plan.Model, c *plan.Consumer) *file {
 	f.consumerType(c)
 	f.dispatcher(c)
 	f.source(c)
-	for _, message := range c.Messages {
-		f.handlers(c, message)
-		f.delivery(c, message, m.Inbox.DetectReuse)
-		f.statements(m.Inbox, message)
+	parts := make([]*file, len(c.Messages))
+	inParallel(len(parts), func(i int) { parts[i] = message(m, c, c.Messages[i]) })
+	for _, part := range parts {
+		f.add(part)
 	}
 	return f
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dave/jennifer/jen"
 
@@ -29,13 +31,30 @@ type file struct {
 
 func newFile(m *plan.Model) *file {
 	return &file{
-		pkg: m.Package, needs: map[string]bool{},
-		packages: packageNames(m), reserved: m.Reserved,
+		pkg: m.Package, reserved: m.Reserved,
+		packages: map[string]string{}, needs: map[string]bool{},
 	}
 }
 
 // declare adds a declaration.
 func (f *file) declare(code *jen.Statement) { f.decls = append(f.decls, code) }
+
+// add takes over what another file has.
+func (f *file) add(other *file) {
+	f.decls = append(f.decls, other.decls...)
+	for _, importPath := range other.imports {
+		f.uses(importPath)
+	}
+	maps.Copy(f.packages, other.packages)
+	maps.Copy(f.needs, other.needs)
+}
+
+// uses notes that the file imports a package.
+func (f *file) uses(importPath string) {
+	if !slices.Contains(f.imports, importPath) {
+		f.imports = append(f.imports, importPath)
+	}
+}
 
 // documented begins a declaration with its doc comment.
 func documented(text string) *jen.Statement {
@@ -67,17 +86,16 @@ func (f *file) qualified(importPath, name string) *jen.Statement {
 	if importPath == "" {
 		return jen.Id(name)
 	}
-	if !slices.Contains(f.imports, importPath) {
-		f.imports = append(f.imports, importPath)
-	}
+	f.uses(importPath)
 	return jen.Qual(importPath, name)
 }
 
-// imported notes the name of a package that the spec's types come from.
-func (f *file) imported(importPath, name string) {
+// named is a type that the spec names, in the package called pkg at importPath.
+func (f *file) named(importPath, pkg, name string) *jen.Statement {
 	if _, ours := ourPackages[importPath]; !ours {
-		f.packages[importPath] = name
+		f.packages[importPath] = pkg
 	}
+	return f.qualified(importPath, name)
 }
 
 // ourPackages are the ones that the generated code itself uses.
@@ -91,19 +109,6 @@ var ourPackages = map[string]string{
 	kgoPath:    "kgo",
 
 	watermillPath: "message",
-}
-
-// packageNames lists the packages that messages come from, with their names.
-func packageNames(m *plan.Model) map[string]string {
-	out := map[string]string{}
-	for _, c := range m.Consumers {
-		for _, message := range c.Messages {
-			if _, ours := ourPackages[message.Go.ImportPath]; !ours {
-				out[message.Go.ImportPath] = message.Go.PkgName
-			}
-		}
-	}
-	return out
 }
 
 // localName picks the name that a package has in this file: its own, unless that would hide what the code means.
@@ -133,17 +138,10 @@ func (f *file) render(preamble string) ([]byte, error) {
 	if err := names.Render(&head); err != nil {
 		return nil, err
 	}
-	texts := make([]bytes.Buffer, len(f.decls))
-	failures := make([]error, len(f.decls))
-	var group sync.WaitGroup
-	for part := range slices.Chunk(indexes(len(f.decls)), max(1, len(f.decls)/(4*runtime.GOMAXPROCS(0)))) {
-		group.Go(func() {
-			for _, i := range part {
-				failures[i] = f.decls[i].RenderWithFile(&texts[i], names)
-			}
-		})
-	}
-	group.Wait()
+	parts := slices.Collect(slices.Chunk(f.decls, 16))
+	texts := make([]bytes.Buffer, len(parts))
+	failures := make([]error, len(parts))
+	inParallel(len(parts), func(i int) { failures[i] = apart(parts[i]).RenderWithFile(&texts[i], names) })
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
@@ -156,6 +154,29 @@ func (f *file) render(preamble string) ([]byte, error) {
 		out.WriteByte('\n')
 	}
 	return out.Bytes(), nil
+}
+
+// apart puts an empty line between declarations.
+func apart(decls []*jen.Statement) *jen.Statement {
+	out := jen.Add(decls[0])
+	for _, d := range decls[1:] {
+		out.Line().Line().Add(d)
+	}
+	return out
+}
+
+// inParallel calls f with 0 to n-1, on all processors.
+func inParallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	group.Wait()
 }
 
 // names returns a file of jennifer's in which every import has its name already, so that rendering declarations with it
@@ -176,14 +197,6 @@ func (f *file) names() (*jen.File, error) {
 		}
 	}
 	return out, nil
-}
-
-func indexes(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // grouped sets the imports of the standard library apart from the others, as goimports and gofumpt do.

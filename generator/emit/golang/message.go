@@ -10,6 +10,15 @@ import (
 	"github.com/inboxgen/inboxgen/generator/plan"
 )
 
+// message has one message of a consumer: its methods, what it does, and the SQL.
+func message(m *plan.Model, c *plan.Consumer, message *plan.Message) *file {
+	f := newFile(m)
+	f.handlers(c, message)
+	f.delivery(c, message, m.Inbox.DetectReuse)
+	f.statements(m.Inbox, message)
+	return f
+}
+
 // handlers has the three methods of a message.
 func (f *file) handlers(c *plan.Consumer, m *plan.Message) {
 	name := "Handle" + m.Name
@@ -137,7 +146,7 @@ func (f *file) messageType(m *plan.Message) *jen.Statement {
 }
 
 func (f *file) structType(m *plan.Message) *jen.Statement {
-	return f.qualified(m.Go.ImportPath, m.Go.Name)
+	return f.named(m.Go.ImportPath, m.Go.PkgName, m.Go.Name)
 }
 
 // idParams are the parameters that carry an id which is not a field of the message.

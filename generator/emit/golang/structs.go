@@ -28,7 +28,6 @@ func (f *file) typeOf(t *gotype.Type) *jen.Statement {
 	case gotype.Slice:
 		return jen.Index().Add(f.typeOf(t.Elem))
 	default:
-		f.imported(t.ImportPath, t.PkgName)
-		return f.qualified(t.ImportPath, t.Name)
+		return f.named(t.ImportPath, t.PkgName, t.Name)
 	}
 }
