@@ -20,8 +20,10 @@ func Nearest(misspelled string, words []string) string {
 
 // FoldSpelling removes what people vary first: case and the separators of words.
 func FoldSpelling(s string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+	return separators.Replace(strings.ToLower(s))
 }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // editDistance counts the insertions, deletions, substitutions and swaps of neighbours between a and b.
 func editDistance(a, b string) int {

@@ -42,12 +42,12 @@ func (f *file) kafka(c *plan.Consumer, kafka *spec.Kafka) {
 		jen.Return(jen.Id("kafkaClientOptions").Call(jen.Lit(kafka.Group.Value), jen.Index().String().Values(topics...)))))
 	f.declare(receive(c, "ConsumeKafka", "applies the messages of "+strings.Join(names, ", ")+" until ctx is done, and then returns nil. Offsets are committed\n"+
 		"behind the database. An error means that a message must not be passed over; it was not acknowledged.").
-		Params(f.ctx(), jen.Id("client").Op("*").Add(f.qualified(kgoPath, "Client")), jen.Id("options").Add(f.support("kafka", "KafkaOptions"))).
+		Params(ctxParam, jen.Id("client").Op("*").Add(f.qualified(kgoPath, "Client")), jen.Id("options").Add(f.support("kafka", "KafkaOptions"))).
 		Error().Block(jen.Return(inbox("consumeKafka",
 		jen.Id("ctx"), jen.Id("client"), jen.Lit(kafka.DeadLetter.Value), jen.Id(c.DecodeFunc()), jen.Id("options")))))
 	f.declare(receive(c, "RedriveKafka", "sends the messages that choose picks of a topic of dead letters back to where they came from, and returns how\n"+
 		"many. They stay in that topic, too: sent back once more, what was applied meanwhile is a duplicate. The options say where\nthe brokers are.").
-		Params(f.ctx(), jen.Id("options").Index().Add(f.qualified(kgoPath, "Opt")), deadLetters(), choose()).
+		Params(ctxParam, jen.Id("options").Index().Add(f.qualified(kgoPath, "Opt")), deadLetters(), choose()).
 		Params(jen.Int(), jen.Error()).Block(
 		jen.Return(f.support("kafka_redrive", "redriveKafka").Call(jen.Id("ctx"), jen.Id("options"), jen.Id("deadLetters"), jen.Id("choose")))))
 }
@@ -56,11 +56,11 @@ func (f *file) rabbitmq(c *plan.Consumer, rabbitmq *spec.RabbitMQ) {
 	dial := func() jen.Code { return jen.Id("dial").Add(f.support("rabbitmq", "DialRabbitMQ")) }
 	f.declare(receive(c, "ConsumeRabbitMQ", "applies the messages of the queue "+rabbitmq.Queue.Value+" until ctx is done, and then returns nil. They are\n"+
 		"acknowledged behind the database. An error means that a message must not be passed over; it was not acknowledged.").
-		Params(f.ctx(), dial(), jen.Id("options").Id("RabbitMQOptions")).
+		Params(ctxParam, dial(), jen.Id("options").Id("RabbitMQOptions")).
 		Error().Block(jen.Return(inbox("consumeRabbitMQ",
 		jen.Id("ctx"), jen.Id("dial"), jen.Lit(rabbitmq.Queue.Value), jen.Lit(rabbitmq.Prefetch.Value), jen.Id(c.DecodeFunc()), jen.Id("options")))))
 	f.declare(receive(c, "RedriveRabbitMQ", "moves the messages that choose picks of a queue of dead letters back to where they came from, and returns\nhow many.").
-		Params(f.ctx(), dial(), deadLetters(), choose()).
+		Params(ctxParam, dial(), deadLetters(), choose()).
 		Params(jen.Int(), jen.Error()).Block(
 		jen.Return(f.support("rabbitmq_redrive", "redriveRabbitMQ").Call(jen.Id("ctx"), jen.Id("dial"), jen.Id("deadLetters"), jen.Id("choose")))))
 }

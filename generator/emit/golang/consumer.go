@@ -21,6 +21,8 @@ const (
 // consumer has one consumer: its type, the dispatcher, and per message the methods and the SQL.
 func consumer(m *plan.Model, c *plan.Consumer) *file {
 	f := newFile(m)
+	f.uses("context")
+	f.uses(pgxPath)
 	f.consumerType(c)
 	f.dispatcher(c)
 	f.source(c)
@@ -95,21 +97,25 @@ func receive(c *plan.Consumer, name, doc string) *jen.Statement {
 	return documented(name + " " + doc).Func().Params(jen.Id("c").Op("*").Id(c.GoName)).Id(name)
 }
 
-func (f *file) ctx() *jen.Statement { return jen.Id("ctx").Add(f.qualified("context", "Context")) }
+// What stands in every method; rendering does not change it.
+var (
+	ctxParam = jen.Id("ctx").Qual("context", "Context")
+	txParam  = jen.Id("tx").Qual(pgxPath, "Tx")
+	outcome  = jen.Params(jen.Id("Outcome"), jen.Error())
+	results  = jen.Index().Id("Result")
+)
 
 // method declares a method that returns what body does in a transaction of its own.
 func (f *file) method(c *plan.Consumer, name, doc string, params []jen.Code, body jen.Code) {
-	f.declare(receive(c, name, doc).Params(append([]jen.Code{f.ctx()}, params...)...).
-		Params(jen.Id("Outcome"), jen.Error()).Block(jen.Return(body)))
+	f.declare(receive(c, name, doc).Params(append([]jen.Code{ctxParam}, params...)...).Add(outcome).Block(jen.Return(body)))
 }
 
 // methodTx declares a method that returns what body does inside the caller's transaction.
 func (f *file) methodTx(c *plan.Consumer, name, doc string, params []jen.Code, body jen.Code) {
-	f.method(c, name, doc, append([]jen.Code{jen.Id("tx").Add(f.qualified(pgxPath, "Tx"))}, params...), body)
+	f.method(c, name, doc, append([]jen.Code{txParam}, params...), body)
 }
 
 // methodBatch declares a method that returns what body makes of a batch.
 func (f *file) methodBatch(c *plan.Consumer, name, doc string, element, body jen.Code) {
-	f.declare(receive(c, name, doc).Params(f.ctx(), jen.Id("batch").Index().Add(element)).
-		Index().Id("Result").Block(jen.Return(body)))
+	f.declare(receive(c, name, doc).Params(ctxParam, jen.Id("batch").Index().Add(element)).Add(results).Block(jen.Return(body)))
 }

@@ -29,7 +29,7 @@ func (f *file) handlers(c *plan.Consumer, m *plan.Message) {
 	f.methodTx(c, name+"Tx", "applies one "+m.Name+" inside tx. After an error tx must be rolled back.",
 		params, inbox("applyTx", jen.Id("ctx"), jen.Id("tx"), call()))
 	element, of := f.batchElement(m)
-	f.methodBatch(c, name+"Batch", "applies messages in their order, as many as possible in one transaction. It returns\nwhat became of each.",
+	f.methodBatch(c, name+"Batch", "applies messages in their order, as HandleBatch does.",
 		element, inbox("applyBatch", jen.Id("ctx"), jen.Id("deliveries").Call(jen.Id("batch"), of)))
 }
 
@@ -117,8 +117,7 @@ func (f *file) statements(inbox pgsql.Inbox, m *plan.Message) {
 		f.declare(jen.Const().Id(s.ConstName).Op("=").Add(rawString(s.SQL)))
 	}
 	if m.Plan == plan.Guarded {
-		f.declare(documented(m.GuardedName() + " is the same behind its marker, in one statement.").
-			Const().Id(m.GuardedName()).Op("=").Add(guarded(inbox, m.Guarded)))
+		f.declare(jen.Const().Id(m.GuardedName()).Op("=").Add(guarded(inbox, m.Guarded)))
 	}
 }
 

@@ -15,7 +15,7 @@ func structs(m *plan.Model) *file {
 		for i, field := range message.Fields {
 			fields[i] = jen.Id(field.GoName).Add(f.typeOf(field.Type)).Tag(map[string]string{"json": field.JSONName})
 		}
-		f.declare(documented(message.Name + " is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.").
+		f.declare(documented(message.Name + " is a message.").
 			Type().Id(message.Name).Struct(fields...))
 	}
 	return f
