@@ -143,35 +143,65 @@ func (c *composition) text() (string, error) {
 		end := c.s.end()
 		edits = append(edits, edit{end, end, "\nRETURNING 1"})
 	}
-	text := c.assemble(edits)
-	return text, c.prove(text)
+	p := c.s.split(edits)
+	if err := c.prove(p); err != nil {
+		return "", err
+	}
+	return c.assemble(p), nil
+}
+
+// parts is the user's statement taken apart, with the edits in place.
+type parts struct {
+	lead      string // comments, where hints are
+	recursive bool
+	queries   string // of its WITH, or ""
+	gap       string // comments behind those
+	main      string // the statement proper, with the comments behind it
+}
+
+func (p parts) with() string {
+	if p.recursive {
+		return "WITH RECURSIVE " + p.queries
+	}
+	return "WITH " + p.queries
+}
+
+func (s *Statement) split(edits []edit) parts {
+	with := s.withParts()
+	p := parts{
+		lead:      strings.TrimSpace(s.Source[:s.tokens[0].start]),
+		recursive: with.recursive,
+		main:      splice(s.Source, with.main, s.end(), edits) + s.trailer(),
+	}
+	if with.present {
+		p.queries = strings.TrimSpace(splice(s.Source, with.start, with.end, edits))
+		p.gap = strings.TrimRight(s.Source[with.end:with.main], " \t\n")
+	}
+	return p
 }
 
 // assemble lays out the whole statement: leading comments (hints stay in front), marker, the user's WITH queries,
 // the effect, and the final SELECT.
-func (c *composition) assemble(edits []edit) string {
-	s := c.s
-	with := s.withParts()
+func (c *composition) assemble(p parts) string {
 	var b strings.Builder
-	if lead := strings.TrimSpace(s.Source[:s.tokens[0].start]); lead != "" {
-		b.WriteString(lead + "\n")
+	if p.lead != "" {
+		b.WriteString(p.lead + "\n")
 	}
 	b.WriteString("WITH ")
-	if with.recursive {
+	if p.recursive {
 		b.WriteString("RECURSIVE ")
 	}
 	if c.marker != "" {
 		b.WriteString(markerQuery(c.marker))
 	}
-	if with.present {
-		b.WriteString(strings.TrimSpace(splice(s.Source, with.start, with.end, edits)) + ",")
-		b.WriteString(strings.TrimRight(splice(s.Source, with.end, with.main, edits), " \t\n") + "\n")
+	if p.queries != "" {
+		b.WriteString(p.queries + "," + p.gap + "\n")
 	}
 	b.WriteString(effectName + " AS ")
-	if s.Kind == Select {
+	if c.s.Kind == Select {
 		b.WriteString("MATERIALIZED ")
 	}
-	b.WriteString("(\n" + splice(s.Source, with.main, s.end(), edits) + s.trailer() + "\n)\n")
+	b.WriteString("(\n" + p.main + "\n)\n")
 	b.WriteString(c.finalSelect())
 	return b.String()
 }

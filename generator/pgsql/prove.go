@@ -3,36 +3,19 @@ package pgsql
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 
 	pg "github.com/sqlc-dev/oliphant"
 )
 
-// prove parses text and compares its tree with the one that guardNode makes of the user's tree. The two are reached by
-// different ways, bytes and nodes, so that a splice at a wrong place can't go unnoticed. A statement whose trees differ
-// is treated as one that can't be guarded.
-func (c *composition) prove(text string) error {
-	actual, err := parseOne(text)
+// prove parses the parts of the user's statement as they are spliced, and compares their trees with what guardNode makes of
+// the user's tree. The two are reached by different ways, bytes and nodes, so that a splice at a wrong place can't go
+// unnoticed. A statement whose trees differ is treated as one that can't be guarded. What stands around the parts is the
+// same for every statement; each part ends before what follows it, since it is whole by itself.
+func (c *composition) prove(p parts) error {
+	user, err := parseOne(splice(c.s.Source, 0, c.s.end(), c.s.numbering(c.first)))
 	if err != nil {
 		return err
-	}
-	want, err := c.tree()
-	if err != nil {
-		return err
-	}
-	if !(comparison{c.label}).same(reflect.ValueOf(actual), reflect.ValueOf(want)) {
-		return &Unguardable{"its guard could not be proven in place"}
-	}
-	return nil
-}
-
-// tree builds the expected tree, but for the label: a parsed skeleton with the user's guarded statement hung into it.
-func (c *composition) tree() (*pg.Node, error) {
-	s := c.s
-	user, err := parseOne(splice(s.Source, 0, s.end(), s.numbering(c.first)))
-	if err != nil {
-		return nil, err
 	}
 	with := withClause(user)
 	setWithClause(user, nil)
@@ -40,59 +23,32 @@ func (c *composition) tree() (*pg.Node, error) {
 	if guarded {
 		guardNode(user)
 	}
-	if !s.returning && s.Kind != Select {
+	if !c.s.returning && c.s.Kind != Select {
 		setReturningOne(user)
 	}
-	skeleton, err := c.skeleton()
-	if err != nil {
-		return nil, err
+	if err := mustBe(p.main, user); err != nil || with == nil {
+		return err
 	}
-	ours := withClause(skeleton).Ctes
-	effect := ours[len(ours)-1].GetCommonTableExpr()
-	ctes := slices.Clone(ours[:len(ours)-1])
-	for _, cte := range with.GetCtes() {
+	for _, cte := range with.Ctes {
 		if query := cte.GetCommonTableExpr().Ctequery; guarded && modifies(query) {
 			guardNode(query)
 		}
-		ctes = append(ctes, cte)
 	}
-	ctes = append(ctes, &pg.Node{Node: &pg.Node_CommonTableExpr{CommonTableExpr: &pg.CommonTableExpr{
-		Ctename: effect.Ctename, Ctematerialized: effect.Ctematerialized, Ctequery: user,
+	return mustBe(p.with()+" SELECT", &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
+		WithClause: with, LimitOption: emptySelect().LimitOption, Op: emptySelect().Op,
 	}}})
-	final := skeleton.GetSelectStmt()
-	return &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
-		WithClause: &pg.WithClause{Ctes: ctes, Recursive: with.GetRecursive()},
-		TargetList: final.TargetList, FromClause: final.FromClause, LimitOption: final.LimitOption, Op: final.Op,
-	}}}, nil
 }
 
-// anyLabel stands for a message's label in a skeleton. Nothing that a label is made of contains a line break.
-const anyLabel = "\n"
-
-// skeletons are the generated statements with nothing of the user's in them, by their text. There are few, and each is
-// shared by many messages: they are read, never changed.
-var skeletons sync.Map // string → *pg.Node
-
-func (c *composition) skeleton() (*pg.Node, error) {
-	materialized := ""
-	if c.s.Kind == Select {
-		materialized = "MATERIALIZED "
+// mustBe parses text and compares its tree with the one that it must have.
+func mustBe(text string, want *pg.Node) error {
+	actual, err := parseOne(text)
+	if err != nil {
+		return err
 	}
-	marker := ""
-	if c.marker != "" {
-		marker = markerName + " AS (" + c.marker + "), "
+	if !same(reflect.ValueOf(actual), reflect.ValueOf(want)) {
+		return &Unguardable{"its guard could not be proven in place"}
 	}
-	same := *c
-	same.label = anyLabel
-	text := "WITH " + marker + effectName + " AS " + materialized + "(SELECT 1) " + same.finalSelect()
-	if n, ok := skeletons.Load(text); ok {
-		return n.(*pg.Node), nil
-	}
-	n, err := parseOne(text)
-	if err == nil {
-		skeletons.Store(text, n)
-	}
-	return n, err
+	return nil
 }
 
 // guardNode makes the statement act only when the marker was written.
@@ -173,6 +129,7 @@ func parseOne(sql string) (*pg.Node, error) {
 var (
 	existsMarker = sync.OnceValue(func() *pg.Node { return parsed("SELECT WHERE " + guardCondition) })
 	fromMarker   = sync.OnceValue(func() *pg.Node { return parsed("SELECT FROM " + markerName) })
+	emptySelect  = sync.OnceValue(func() *pg.SelectStmt { return parsed("SELECT").GetSelectStmt() })
 	returningOne = sync.OnceValue(func() *pg.Node { return parsed("DELETE FROM t RETURNING 1") })
 )
 

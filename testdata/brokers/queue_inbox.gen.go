@@ -72,8 +72,7 @@ func (c *Queue) HandlePaidTx(ctx context.Context, tx pgx.Tx, id string, m Paid) 
 	return c.inbox.applyTx(ctx, tx, queuePaid(id, m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Queue) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return queuePaid(e.ID, e.Message) }))
 }
@@ -90,7 +89,6 @@ func queuePaid(id string, m Paid) delivery {
 const queuePaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
-// queuePaidGuardedSQL is the same behind its marker, in one statement.
 const queuePaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -113,8 +111,7 @@ func (c *Queue) HandleRefundedTx(ctx context.Context, tx pgx.Tx, m Refunded) (Ou
 	return c.inbox.applyTx(ctx, tx, queueRefunded(m))
 }
 
-// HandleRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Queue) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueRefunded))
 }

@@ -59,8 +59,7 @@ func (c *Router) HandlePaidTx(ctx context.Context, tx pgx.Tx, id string, m Paid)
 	return c.inbox.applyTx(ctx, tx, routerPaid(id, m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Router) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return routerPaid(e.ID, e.Message) }))
 }
@@ -77,7 +76,6 @@ func routerPaid(id string, m Paid) delivery {
 const routerPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
-// routerPaidGuardedSQL is the same behind its marker, in one statement.
 const routerPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)

@@ -77,8 +77,7 @@ func (c *Topic) HandlePaidTx(ctx context.Context, tx pgx.Tx, m Paid) (Outcome, e
 	return c.inbox.applyTx(ctx, tx, topicPaid(m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Topic) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPaid))
 }
@@ -95,7 +94,6 @@ func topicPaid(m Paid) delivery {
 const topicPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
-// topicPaidGuardedSQL is the same behind its marker, in one statement.
 const topicPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -118,8 +116,7 @@ func (c *Topic) HandleRefundedTx(ctx context.Context, tx pgx.Tx, m Refunded) (Ou
 	return c.inbox.applyTx(ctx, tx, topicRefunded(m))
 }
 
-// HandleRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Topic) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicRefunded))
 }

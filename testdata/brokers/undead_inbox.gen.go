@@ -75,8 +75,7 @@ func (c *Undead) HandlePaidTx(ctx context.Context, tx pgx.Tx, m Paid) (Outcome, 
 	return c.inbox.applyTx(ctx, tx, undeadPaid(m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Undead) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, undeadPaid))
 }
@@ -93,7 +92,6 @@ func undeadPaid(m Paid) delivery {
 const undeadPaidSQL = `UPDATE account SET balance = balance + $1, history = array_append(history, $2)
 WHERE id = $3`
 
-// undeadPaidGuardedSQL is the same behind its marker, in one statement.
 const undeadPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET balance = balance + $4, history = array_append(history, $5)
 WHERE (id = $6) AND EXISTS (SELECT 1 FROM inboxgen_marker)

@@ -3,7 +3,7 @@
 
 package chaos
 
-// Audited is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Audited is a message.
 type Audited struct {
 	EventID string `json:"event_id"`
 	Account int64  `json:"account"`
@@ -11,7 +11,7 @@ type Audited struct {
 	Amount  int64  `json:"amount"`
 }
 
-// Plain is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Plain is a message.
 type Plain struct {
 	EventID string `json:"event_id"`
 	Account int64  `json:"account"`

@@ -70,8 +70,7 @@ func (c *Queue) HandlePlainTx(ctx context.Context, tx pgx.Tx, m Plain) (Outcome,
 	return c.inbox.applyTx(ctx, tx, queuePlain(m))
 }
 
-// HandlePlainBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePlainBatch applies messages in their order, as HandleBatch does.
 func (c *Queue) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, queuePlain))
 }
@@ -89,7 +88,6 @@ const queuePlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = grea
   disorder = disorder + CASE WHEN $2 <= last THEN 1 ELSE 0 END
 WHERE broker = 'rabbitmq' AND id = $3`
 
-// queuePlainGuardedSQL is the same behind its marker, in one statement.
 const queuePlainGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET n = n + 1, sum = sum + $4, last = greatest(last, $5),
   disorder = disorder + CASE WHEN $5 <= last THEN 1 ELSE 0 END
@@ -113,8 +111,7 @@ func (c *Queue) HandleAuditedTx(ctx context.Context, tx pgx.Tx, m Audited) (Outc
 	return c.inbox.applyTx(ctx, tx, queueAudited(m))
 }
 
-// HandleAuditedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAuditedBatch applies messages in their order, as HandleBatch does.
 func (c *Queue) HandleAuditedBatch(ctx context.Context, batch []Audited) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueAudited))
 }

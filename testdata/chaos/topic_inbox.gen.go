@@ -77,8 +77,7 @@ func (c *Topic) HandlePlainTx(ctx context.Context, tx pgx.Tx, m Plain) (Outcome,
 	return c.inbox.applyTx(ctx, tx, topicPlain(m))
 }
 
-// HandlePlainBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePlainBatch applies messages in their order, as HandleBatch does.
 func (c *Topic) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPlain))
 }
@@ -96,7 +95,6 @@ const topicPlainSQL = `UPDATE account SET n = n + 1, sum = sum + $1, last = grea
   disorder = disorder + CASE WHEN $2 <= last THEN 1 ELSE 0 END
 WHERE broker = 'kafka' AND id = $3`
 
-// topicPlainGuardedSQL is the same behind its marker, in one statement.
 const topicPlainGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE account SET n = n + 1, sum = sum + $4, last = greatest(last, $5),
   disorder = disorder + CASE WHEN $5 <= last THEN 1 ELSE 0 END
@@ -120,8 +118,7 @@ func (c *Topic) HandleAuditedTx(ctx context.Context, tx pgx.Tx, m Audited) (Outc
 	return c.inbox.applyTx(ctx, tx, topicAudited(m))
 }
 
-// HandleAuditedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAuditedBatch applies messages in their order, as HandleBatch does.
 func (c *Topic) HandleAuditedBatch(ctx context.Context, batch []Audited) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicAudited))
 }

@@ -60,8 +60,7 @@ func (c *ByField) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m Not
 	return c.inbox.applyTx(ctx, tx, byFieldNoted(id, m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *ByField) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byFieldNoted(e.ID, e.Message) }))
 }
@@ -78,7 +77,6 @@ func byFieldNoted(id string, m Noted) delivery {
 const byFieldNotedSQL = `-- What everybody does with a note.
 INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
 
-// byFieldNotedGuardedSQL is the same behind its marker, in one statement.
 const byFieldNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
@@ -106,8 +104,7 @@ func (c *ByField) HandleTaggedTx(ctx context.Context, tx pgx.Tx, m Tagged) (Outc
 	return c.inbox.applyTx(ctx, tx, byFieldTagged(m))
 }
 
-// HandleTaggedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleTaggedBatch applies messages in their order, as HandleBatch does.
 func (c *ByField) HandleTaggedBatch(ctx context.Context, batch []Tagged) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, byFieldTagged))
 }

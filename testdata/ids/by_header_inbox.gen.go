@@ -65,8 +65,7 @@ func (c *ByHeader) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m No
 	return c.inbox.applyTx(ctx, tx, byHeaderNoted(id, m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *ByHeader) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byHeaderNoted(e.ID, e.Message) }))
 }
@@ -83,7 +82,6 @@ func byHeaderNoted(id string, m Noted) delivery {
 const byHeaderNotedSQL = `-- What everybody does with a note.
 INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
 
-// byHeaderNotedGuardedSQL is the same behind its marker, in one statement.
 const byHeaderNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
@@ -111,8 +109,7 @@ func (c *ByHeader) HandleNumberedTx(ctx context.Context, tx pgx.Tx, m Numbered) 
 	return c.inbox.applyTx(ctx, tx, byHeaderNumbered(m))
 }
 
-// HandleNumberedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNumberedBatch applies messages in their order, as HandleBatch does.
 func (c *ByHeader) HandleNumberedBatch(ctx context.Context, batch []Numbered) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderNumbered))
 }
@@ -128,7 +125,6 @@ func byHeaderNumbered(m Numbered) delivery {
 
 const byHeaderNumberedSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
-// byHeaderNumberedGuardedSQL is the same behind its marker, in one statement.
 const byHeaderNumberedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -150,8 +146,7 @@ func (c *ByHeader) HandleOptionalTx(ctx context.Context, tx pgx.Tx, m Optional) 
 	return c.inbox.applyTx(ctx, tx, byHeaderOptional(m))
 }
 
-// HandleOptionalBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOptionalBatch applies messages in their order, as HandleBatch does.
 func (c *ByHeader) HandleOptionalBatch(ctx context.Context, batch []Optional) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderOptional))
 }
@@ -171,7 +166,6 @@ func byHeaderOptional(m Optional) delivery {
 
 const byHeaderOptionalSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
-// byHeaderOptionalGuardedSQL is the same behind its marker, in one statement.
 const byHeaderOptionalGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -193,8 +187,7 @@ func (c *ByHeader) HandleUniqueTx(ctx context.Context, tx pgx.Tx, m Unique) (Out
 	return c.inbox.applyTx(ctx, tx, byHeaderUnique(m))
 }
 
-// HandleUniqueBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleUniqueBatch applies messages in their order, as HandleBatch does.
 func (c *ByHeader) HandleUniqueBatch(ctx context.Context, batch []Unique) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderUnique))
 }
@@ -210,7 +203,6 @@ func byHeaderUnique(m Unique) delivery {
 
 const byHeaderUniqueSQL = `INSERT INTO noted VALUES ($1, $2, $3)`
 
-// byHeaderUniqueGuardedSQL is the same behind its marker, in one statement.
 const byHeaderUniqueGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO noted SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1

@@ -62,8 +62,7 @@ func (c *ByProperty) HandleNotedTx(ctx context.Context, tx pgx.Tx, id string, m 
 	return c.inbox.applyTx(ctx, tx, byPropertyNoted(id, m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *ByProperty) HandleNotedBatch(ctx context.Context, batch []Identified[Noted]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byPropertyNoted(e.ID, e.Message) }))
 }
@@ -80,7 +79,6 @@ func byPropertyNoted(id string, m Noted) delivery {
 const byPropertyNotedSQL = `-- What everybody does with a note.
 INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
 
-// byPropertyNotedGuardedSQL is the same behind its marker, in one statement.
 const byPropertyNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)
@@ -108,8 +106,7 @@ func (c *ByProperty) HandleOtherTx(ctx context.Context, tx pgx.Tx, id string, m 
 	return c.inbox.applyTx(ctx, tx, byPropertyOther(id, m))
 }
 
-// HandleOtherBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOtherBatch applies messages in their order, as HandleBatch does.
 func (c *ByProperty) HandleOtherBatch(ctx context.Context, batch []Identified[Other]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Other]) delivery { return byPropertyOther(e.ID, e.Message) }))
 }
@@ -126,7 +123,6 @@ func byPropertyOther(id string, m Other) delivery {
 const byPropertyOtherSQL = `-- What everybody does with a note.
 INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
 
-// byPropertyOtherGuardedSQL is the same behind its marker, in one statement.
 const byPropertyOtherGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)

@@ -53,8 +53,7 @@ func (c *Cloud) HandleNotedTx(ctx context.Context, tx pgx.Tx, source, id string,
 	return c.inbox.applyTx(ctx, tx, cloudNoted(source, id, m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Cloud) HandleNotedBatch(ctx context.Context, batch []CloudEvent[Noted]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[Noted]) delivery { return cloudNoted(e.Source, e.ID, e.Message) }))
 }
@@ -71,7 +70,6 @@ func cloudNoted(source, id string, m Noted) delivery {
 const cloudNotedSQL = `-- What everybody does with a note.
 INSERT INTO noted (consumer, message_id, note, tag) VALUES ($1, $2, $3, $4)`
 
-// cloudNotedGuardedSQL is the same behind its marker, in one statement.
 const cloudNotedGuardedSQL = `-- What everybody does with a note.
 WITH inboxgen_marker AS (
   INSERT INTO "inbox" (consumer_name, message_id, fingerprint)

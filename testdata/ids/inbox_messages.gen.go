@@ -5,38 +5,38 @@ package ids
 
 import "github.com/jackc/pgx/v5/pgtype"
 
-// Noted is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Noted is a message.
 type Noted struct {
 	Note string  `json:"note"`
 	Tag  *string `json:"tag"`
 }
 
-// Numbered is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Numbered is a message.
 type Numbered struct {
 	Number int64  `json:"number"`
 	Note   string `json:"note"`
 }
 
-// Optional is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Optional is a message.
 type Optional struct {
 	EventID *string `json:"event_id"`
 	Note    string  `json:"note"`
 }
 
-// Other is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Other is a message.
 type Other struct {
 	Note string  `json:"note"`
 	Tag  *string `json:"tag"`
 }
 
-// Tagged is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Tagged is a message.
 type Tagged struct {
 	EventID string `json:"event_id"`
 	Note    string `json:"note"`
 	Tag     string `json:"tag"`
 }
 
-// Unique is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Unique is a message.
 type Unique struct {
 	EventID pgtype.UUID `json:"event_id"`
 	Note    string      `json:"note"`

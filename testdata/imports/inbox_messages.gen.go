@@ -11,7 +11,7 @@ import (
 	pgxpkg "github.com/inboxgen/inboxgen/testdata/imports/pgx"
 )
 
-// Inline is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Inline is a message.
 type Inline struct {
 	EventID  lists.ID          `json:"event_id"`
 	Pgx      *pgxpkg.Labels    `json:"pgx"`
@@ -21,7 +21,7 @@ type Inline struct {
 	Own      OwnLabels         `json:"own"`
 }
 
-// OwnTypes is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// OwnTypes is a message.
 type OwnTypes struct {
 	ID    OwnID     `json:"id"`
 	Marks *OwnMarks `json:"marks"`

@@ -142,8 +142,7 @@ func (c *Packages) HandlePgxTx(ctx context.Context, tx pgx.Tx, m pgxpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesPgx(m))
 }
 
-// HandlePgxBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePgxBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandlePgxBatch(ctx context.Context, batch []pgxpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgx))
 }
@@ -167,7 +166,6 @@ func packagesPgx(m pgxpkg.Message) delivery {
 
 const packagesPgxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesPgxGuardedSQL is the same behind its marker, in one statement.
 const packagesPgxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -189,8 +187,7 @@ func (c *Packages) HandleContextTx(ctx context.Context, tx pgx.Tx, m contextpkg.
 	return c.inbox.applyTx(ctx, tx, packagesContext(m))
 }
 
-// HandleContextBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleContextBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleContextBatch(ctx context.Context, batch []contextpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesContext))
 }
@@ -214,7 +211,6 @@ func packagesContext(m contextpkg.Message) delivery {
 
 const packagesContextSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesContextGuardedSQL is the same behind its marker, in one statement.
 const packagesContextGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -236,8 +232,7 @@ func (c *Packages) HandleAnyTx(ctx context.Context, tx pgx.Tx, m anypkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesAny(m))
 }
 
-// HandleAnyBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAnyBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleAnyBatch(ctx context.Context, batch []anypkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesAny))
 }
@@ -261,7 +256,6 @@ func packagesAny(m anypkg.Message) delivery {
 
 const packagesAnySQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesAnyGuardedSQL is the same behind its marker, in one statement.
 const packagesAnyGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -283,8 +277,7 @@ func (c *Packages) HandleFmtTx(ctx context.Context, tx pgx.Tx, m fmtpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesFmt(m))
 }
 
-// HandleFmtBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleFmtBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleFmtBatch(ctx context.Context, batch []fmtpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesFmt))
 }
@@ -308,7 +301,6 @@ func packagesFmt(m fmtpkg.Message) delivery {
 
 const packagesFmtSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesFmtGuardedSQL is the same behind its marker, in one statement.
 const packagesFmtGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -330,8 +322,7 @@ func (c *Packages) HandleJsonTx(ctx context.Context, tx pgx.Tx, m jsonpkg.Messag
 	return c.inbox.applyTx(ctx, tx, packagesJson(m))
 }
 
-// HandleJsonBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleJsonBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleJsonBatch(ctx context.Context, batch []jsonpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesJson))
 }
@@ -355,7 +346,6 @@ func packagesJson(m jsonpkg.Message) delivery {
 
 const packagesJsonSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesJsonGuardedSQL is the same behind its marker, in one statement.
 const packagesJsonGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -377,8 +367,7 @@ func (c *Packages) HandleTimeTx(ctx context.Context, tx pgx.Tx, m timepkg.Messag
 	return c.inbox.applyTx(ctx, tx, packagesTime(m))
 }
 
-// HandleTimeBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleTimeBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleTimeBatch(ctx context.Context, batch []timepkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTime))
 }
@@ -402,7 +391,6 @@ func packagesTime(m timepkg.Message) delivery {
 
 const packagesTimeSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesTimeGuardedSQL is the same behind its marker, in one statement.
 const packagesTimeGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -424,8 +412,7 @@ func (c *Packages) HandleStrconvTx(ctx context.Context, tx pgx.Tx, m strconvpkg.
 	return c.inbox.applyTx(ctx, tx, packagesStrconv(m))
 }
 
-// HandleStrconvBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleStrconvBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleStrconvBatch(ctx context.Context, batch []strconvpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStrconv))
 }
@@ -449,7 +436,6 @@ func packagesStrconv(m strconvpkg.Message) delivery {
 
 const packagesStrconvSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesStrconvGuardedSQL is the same behind its marker, in one statement.
 const packagesStrconvGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -471,8 +457,7 @@ func (c *Packages) HandlePgtypeTx(ctx context.Context, tx pgx.Tx, m pgtypepkg.Me
 	return c.inbox.applyTx(ctx, tx, packagesPgtype(m))
 }
 
-// HandlePgtypeBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePgtypeBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandlePgtypeBatch(ctx context.Context, batch []pgtypepkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgtype))
 }
@@ -496,7 +481,6 @@ func packagesPgtype(m pgtypepkg.Message) delivery {
 
 const packagesPgtypeSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesPgtypeGuardedSQL is the same behind its marker, in one statement.
 const packagesPgtypeGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -518,8 +502,7 @@ func (c *Packages) HandleProtoTx(ctx context.Context, tx pgx.Tx, m protopkg.Mess
 	return c.inbox.applyTx(ctx, tx, packagesProto(m))
 }
 
-// HandleProtoBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleProtoBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleProtoBatch(ctx context.Context, batch []protopkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesProto))
 }
@@ -543,7 +526,6 @@ func packagesProto(m protopkg.Message) delivery {
 
 const packagesProtoSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesProtoGuardedSQL is the same behind its marker, in one statement.
 const packagesProtoGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -565,8 +547,7 @@ func (c *Packages) HandleCtxTx(ctx context.Context, tx pgx.Tx, m ctxpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesCtx(m))
 }
 
-// HandleCtxBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleCtxBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleCtxBatch(ctx context.Context, batch []ctxpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesCtx))
 }
@@ -590,7 +571,6 @@ func packagesCtx(m ctxpkg.Message) delivery {
 
 const packagesCtxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesCtxGuardedSQL is the same behind its marker, in one statement.
 const packagesCtxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -612,8 +592,7 @@ func (c *Packages) HandleMTx(ctx context.Context, tx pgx.Tx, m mpkg.Message) (Ou
 	return c.inbox.applyTx(ctx, tx, packagesM(m))
 }
 
-// HandleMBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleMBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleMBatch(ctx context.Context, batch []mpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesM))
 }
@@ -637,7 +616,6 @@ func packagesM(m mpkg.Message) delivery {
 
 const packagesMSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesMGuardedSQL is the same behind its marker, in one statement.
 const packagesMGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -659,8 +637,7 @@ func (c *Packages) HandleIdTx(ctx context.Context, tx pgx.Tx, m idpkg.Message) (
 	return c.inbox.applyTx(ctx, tx, packagesId(m))
 }
 
-// HandleIdBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleIdBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleIdBatch(ctx context.Context, batch []idpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesId))
 }
@@ -684,7 +661,6 @@ func packagesId(m idpkg.Message) delivery {
 
 const packagesIdSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesIdGuardedSQL is the same behind its marker, in one statement.
 const packagesIdGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -706,8 +682,7 @@ func (c *Packages) HandleErrTx(ctx context.Context, tx pgx.Tx, m errpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesErr(m))
 }
 
-// HandleErrBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleErrBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleErrBatch(ctx context.Context, batch []errpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesErr))
 }
@@ -731,7 +706,6 @@ func packagesErr(m errpkg.Message) delivery {
 
 const packagesErrSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesErrGuardedSQL is the same behind its marker, in one statement.
 const packagesErrGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -753,8 +727,7 @@ func (c *Packages) HandleTransactionTx(ctx context.Context, tx pgx.Tx, m txpkg.M
 	return c.inbox.applyTx(ctx, tx, packagesTransaction(m))
 }
 
-// HandleTransactionBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleTransactionBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleTransactionBatch(ctx context.Context, batch []txpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTransaction))
 }
@@ -778,7 +751,6 @@ func packagesTransaction(m txpkg.Message) delivery {
 
 const packagesTransactionSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesTransactionGuardedSQL is the same behind its marker, in one statement.
 const packagesTransactionGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -800,8 +772,7 @@ func (c *Packages) HandleStringTx(ctx context.Context, tx pgx.Tx, m stringpkg.Me
 	return c.inbox.applyTx(ctx, tx, packagesString(m))
 }
 
-// HandleStringBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleStringBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleStringBatch(ctx context.Context, batch []stringpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesString))
 }
@@ -825,7 +796,6 @@ func packagesString(m stringpkg.Message) delivery {
 
 const packagesStringSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesStringGuardedSQL is the same behind its marker, in one statement.
 const packagesStringGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -847,8 +817,7 @@ func (c *Packages) HandleNilTx(ctx context.Context, tx pgx.Tx, m nilpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesNil(m))
 }
 
-// HandleNilBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNilBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleNilBatch(ctx context.Context, batch []nilpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesNil))
 }
@@ -872,7 +841,6 @@ func packagesNil(m nilpkg.Message) delivery {
 
 const packagesNilSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesNilGuardedSQL is the same behind its marker, in one statement.
 const packagesNilGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -894,8 +862,7 @@ func (c *Packages) HandleLenTx(ctx context.Context, tx pgx.Tx, m lenpkg.Message)
 	return c.inbox.applyTx(ctx, tx, packagesLen(m))
 }
 
-// HandleLenBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleLenBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleLenBatch(ctx context.Context, batch []lenpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLen))
 }
@@ -919,7 +886,6 @@ func packagesLen(m lenpkg.Message) delivery {
 
 const packagesLenSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesLenGuardedSQL is the same behind its marker, in one statement.
 const packagesLenGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -941,8 +907,7 @@ func (c *Packages) HandleDeliveryTx(ctx context.Context, tx pgx.Tx, m deliverypk
 	return c.inbox.applyTx(ctx, tx, packagesDelivery(m))
 }
 
-// HandleDeliveryBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleDeliveryBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleDeliveryBatch(ctx context.Context, batch []deliverypkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesDelivery))
 }
@@ -966,7 +931,6 @@ func packagesDelivery(m deliverypkg.Message) delivery {
 
 const packagesDeliverySQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesDeliveryGuardedSQL is the same behind its marker, in one statement.
 const packagesDeliveryGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -988,8 +952,7 @@ func (c *Packages) HandleStatementTx(ctx context.Context, tx pgx.Tx, m statement
 	return c.inbox.applyTx(ctx, tx, packagesStatement(m))
 }
 
-// HandleStatementBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleStatementBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleStatementBatch(ctx context.Context, batch []statementpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStatement))
 }
@@ -1013,7 +976,6 @@ func packagesStatement(m statementpkg.Message) delivery {
 
 const packagesStatementSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesStatementGuardedSQL is the same behind its marker, in one statement.
 const packagesStatementGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1035,8 +997,7 @@ func (c *Packages) HandleInboxTx(ctx context.Context, tx pgx.Tx, m inboxpkg.Mess
 	return c.inbox.applyTx(ctx, tx, packagesInbox(m))
 }
 
-// HandleInboxBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleInboxBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleInboxBatch(ctx context.Context, batch []inboxpkg.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInbox))
 }
@@ -1060,7 +1021,6 @@ func packagesInbox(m inboxpkg.Message) delivery {
 
 const packagesInboxSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesInboxGuardedSQL is the same behind its marker, in one statement.
 const packagesInboxGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1082,8 +1042,7 @@ func (c *Packages) HandlePgxpkgTx(ctx context.Context, tx pgx.Tx, m pgxpkgpkg2.M
 	return c.inbox.applyTx(ctx, tx, packagesPgxpkg(m))
 }
 
-// HandlePgxpkgBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePgxpkgBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandlePgxpkgBatch(ctx context.Context, batch []pgxpkgpkg2.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgxpkg))
 }
@@ -1107,7 +1066,6 @@ func packagesPgxpkg(m pgxpkgpkg2.Message) delivery {
 
 const packagesPgxpkgSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesPgxpkgGuardedSQL is the same behind its marker, in one statement.
 const packagesPgxpkgGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1129,8 +1087,7 @@ func (c *Packages) HandleShopV2Tx(ctx context.Context, tx pgx.Tx, m shop.Message
 	return c.inbox.applyTx(ctx, tx, packagesShopV2(m))
 }
 
-// HandleShopV2Batch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleShopV2Batch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleShopV2Batch(ctx context.Context, batch []shop.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesShopV2))
 }
@@ -1154,7 +1111,6 @@ func packagesShopV2(m shop.Message) delivery {
 
 const packagesShopV2SQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesShopV2GuardedSQL is the same behind its marker, in one statement.
 const packagesShopV2GuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1176,8 +1132,7 @@ func (c *Packages) HandleGoFooTx(ctx context.Context, tx pgx.Tx, m foo.Message) 
 	return c.inbox.applyTx(ctx, tx, packagesGoFoo(m))
 }
 
-// HandleGoFooBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleGoFooBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleGoFooBatch(ctx context.Context, batch []foo.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesGoFoo))
 }
@@ -1201,7 +1156,6 @@ func packagesGoFoo(m foo.Message) delivery {
 
 const packagesGoFooSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesGoFooGuardedSQL is the same behind its marker, in one statement.
 const packagesGoFooGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1223,8 +1177,7 @@ func (c *Packages) HandleOtherFooTx(ctx context.Context, tx pgx.Tx, m foopkg2.Me
 	return c.inbox.applyTx(ctx, tx, packagesOtherFoo(m))
 }
 
-// HandleOtherFooBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOtherFooBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleOtherFooBatch(ctx context.Context, batch []foopkg2.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOtherFoo))
 }
@@ -1248,7 +1201,6 @@ func packagesOtherFoo(m foopkg2.Message) delivery {
 
 const packagesOtherFooSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesOtherFooGuardedSQL is the same behind its marker, in one statement.
 const packagesOtherFooGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1270,8 +1222,7 @@ func (c *Packages) HandleEventsTx(ctx context.Context, tx pgx.Tx, m events.Messa
 	return c.inbox.applyTx(ctx, tx, packagesEvents(m))
 }
 
-// HandleEventsBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleEventsBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleEventsBatch(ctx context.Context, batch []events.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesEvents))
 }
@@ -1295,7 +1246,6 @@ func packagesEvents(m events.Message) delivery {
 
 const packagesEventsSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesEventsGuardedSQL is the same behind its marker, in one statement.
 const packagesEventsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1317,8 +1267,7 @@ func (c *Packages) HandleBillingEventsTx(ctx context.Context, tx pgx.Tx, m event
 	return c.inbox.applyTx(ctx, tx, packagesBillingEvents(m))
 }
 
-// HandleBillingEventsBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleBillingEventsBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleBillingEventsBatch(ctx context.Context, batch []eventspkg2.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesBillingEvents))
 }
@@ -1342,7 +1291,6 @@ func packagesBillingEvents(m eventspkg2.Message) delivery {
 
 const packagesBillingEventsSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3)`
 
-// packagesBillingEventsGuardedSQL is the same behind its marker, in one statement.
 const packagesBillingEventsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6 FROM inboxgen_marker
 RETURNING 1
@@ -1364,8 +1312,7 @@ func (c *Packages) HandleOwnTx(ctx context.Context, tx pgx.Tx, m Own) (Outcome, 
 	return c.inbox.applyTx(ctx, tx, packagesOwn(m))
 }
 
-// HandleOwnBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOwnBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleOwnBatch(ctx context.Context, batch []Own) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwn))
 }
@@ -1389,7 +1336,6 @@ func packagesOwn(m Own) delivery {
 
 const packagesOwnSQL = `INSERT INTO kept (id, amount, tags) VALUES ($1, $2, $3::text[] || $4::text[])`
 
-// packagesOwnGuardedSQL is the same behind its marker, in one statement.
 const packagesOwnGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags) SELECT $4, $5, $6::text[] || $7::text[] FROM inboxgen_marker
 RETURNING 1
@@ -1411,8 +1357,7 @@ func (c *Packages) HandleListsTx(ctx context.Context, tx pgx.Tx, m lists.Message
 	return c.inbox.applyTx(ctx, tx, packagesLists(m))
 }
 
-// HandleListsBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleListsBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleListsBatch(ctx context.Context, batch []lists.Message) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLists))
 }
@@ -1433,7 +1378,6 @@ func packagesLists(m lists.Message) delivery {
 const packagesListsSQL = `INSERT INTO kept (id, amount, tags, times, moments)
 VALUES ($1, $2, $3, $4, $5)`
 
-// packagesListsGuardedSQL is the same behind its marker, in one statement.
 const packagesListsGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, amount, tags, times, moments)
 SELECT $4, $5, $6, $7, $8 FROM inboxgen_marker
@@ -1456,8 +1400,7 @@ func (c *Packages) HandleInlineTx(ctx context.Context, tx pgx.Tx, m Inline) (Out
 	return c.inbox.applyTx(ctx, tx, packagesInline(m))
 }
 
-// HandleInlineBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleInlineBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleInlineBatch(ctx context.Context, batch []Inline) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInline))
 }
@@ -1481,7 +1424,6 @@ func packagesInline(m Inline) delivery {
 
 const packagesInlineSQL = `INSERT INTO kept (id, tags) VALUES ($1, $2::text[] || $3::text[] || $4::text[] || $5::text[] || $6::text[])`
 
-// packagesInlineGuardedSQL is the same behind its marker, in one statement.
 const packagesInlineGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, tags) SELECT $4, $5::text[] || $6::text[] || $7::text[] || $8::text[] || $9::text[] FROM inboxgen_marker
 RETURNING 1
@@ -1503,8 +1445,7 @@ func (c *Packages) HandleOwnTypesTx(ctx context.Context, tx pgx.Tx, m OwnTypes) 
 	return c.inbox.applyTx(ctx, tx, packagesOwnTypes(m))
 }
 
-// HandleOwnTypesBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOwnTypesBatch applies messages in their order, as HandleBatch does.
 func (c *Packages) HandleOwnTypesBatch(ctx context.Context, batch []OwnTypes) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwnTypes))
 }
@@ -1524,7 +1465,6 @@ func packagesOwnTypes(m OwnTypes) delivery {
 
 const packagesOwnTypesSQL = `INSERT INTO kept (id, tags) VALUES ($1, $2)`
 
-// packagesOwnTypesGuardedSQL is the same behind its marker, in one statement.
 const packagesOwnTypesGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (id, tags) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -76,8 +76,7 @@ func (c *Accounting) HandlePaidTx(ctx context.Context, tx pgx.Tx, m Paid) (Outco
 	return c.inbox.applyTx(ctx, tx, accountingPaid(m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
@@ -94,7 +93,6 @@ func accountingPaid(m Paid) delivery {
 const accountingPaidSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2`
 
-// accountingPaidGuardedSQL is the same behind its marker, in one statement.
 const accountingPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -117,8 +115,7 @@ func (c *Accounting) HandleAdjustedTx(ctx context.Context, tx pgx.Tx, m Adjusted
 	return c.inbox.applyTx(ctx, tx, accountingAdjusted(m))
 }
 
-// HandleAdjustedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAdjustedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleAdjustedBatch(ctx context.Context, batch []Adjusted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingAdjusted))
 }
@@ -135,7 +132,6 @@ func accountingAdjusted(m Adjusted) delivery {
 const accountingAdjustedSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2 OR merchant_id = 0 - $2`
 
-// accountingAdjustedGuardedSQL is the same behind its marker, in one statement.
 const accountingAdjustedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5 OR merchant_id = 0 - $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -155,8 +151,7 @@ func (c *Accounting) HandleOpenedTx(ctx context.Context, tx pgx.Tx, m Opened) (O
 	return c.inbox.applyTx(ctx, tx, accountingOpened(m))
 }
 
-// HandleOpenedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOpenedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOpenedBatch(ctx context.Context, batch []Opened) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOpened))
 }
@@ -173,7 +168,6 @@ func accountingOpened(m Opened) delivery {
 const accountingOpenedSQL = `INSERT INTO ledger AS l (merchant_id, balance) VALUES ($1, $2)
 ON CONFLICT (merchant_id) DO UPDATE SET balance = l.balance + excluded.balance`
 
-// accountingOpenedGuardedSQL is the same behind its marker, in one statement.
 const accountingOpenedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ledger AS l (merchant_id, balance) SELECT $4, $5 FROM inboxgen_marker
 ON CONFLICT (merchant_id) DO UPDATE SET balance = l.balance + excluded.balance
@@ -196,8 +190,7 @@ func (c *Accounting) HandlePostedTx(ctx context.Context, tx pgx.Tx, m Posted) (O
 	return c.inbox.applyTx(ctx, tx, accountingPosted(m))
 }
 
-// HandlePostedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePostedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandlePostedBatch(ctx context.Context, batch []Posted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPosted))
 }
@@ -213,7 +206,6 @@ func accountingPosted(m Posted) delivery {
 
 const accountingPostedSQL = `SELECT add_to($1, $2)`
 
-// accountingPostedGuardedSQL is the same behind its marker, in one statement.
 const accountingPostedGuardedSQL = withMarkerSQL + `inboxgen_effect AS MATERIALIZED (
 SELECT add_to($4, $5)
 FROM inboxgen_marker
@@ -232,8 +224,7 @@ func (c *Accounting) HandleRefundedTx(ctx context.Context, tx pgx.Tx, m Refunded
 	return c.inbox.applyTx(ctx, tx, accountingRefunded(m))
 }
 
-// HandleRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
@@ -272,8 +263,7 @@ func (c *Accounting) HandleCalledTx(ctx context.Context, tx pgx.Tx, m Called) (O
 	return c.inbox.applyTx(ctx, tx, accountingCalled(m))
 }
 
-// HandleCalledBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleCalledBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleCalledBatch(ctx context.Context, batch []Called) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingCalled))
 }
@@ -298,8 +288,7 @@ func (c *Accounting) HandleMergedTx(ctx context.Context, tx pgx.Tx, m Merged) (O
 	return c.inbox.applyTx(ctx, tx, accountingMerged(m))
 }
 
-// HandleMergedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleMergedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleMergedBatch(ctx context.Context, batch []Merged) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingMerged))
 }
@@ -326,8 +315,7 @@ func (c *Accounting) HandleSplitTx(ctx context.Context, tx pgx.Tx, m Split) (Out
 	return c.inbox.applyTx(ctx, tx, accountingSplit(m))
 }
 
-// HandleSplitBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleSplitBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleSplitBatch(ctx context.Context, batch []Split) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingSplit))
 }
@@ -359,8 +347,7 @@ func (c *Accounting) HandleOrderedTx(ctx context.Context, tx pgx.Tx, m Ordered) 
 	return c.inbox.applyTx(ctx, tx, accountingOrdered(m))
 }
 
-// HandleOrderedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderedBatch(ctx context.Context, batch []Ordered) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrdered))
 }
@@ -406,8 +393,7 @@ func (c *Accounting) HandleBookedTx(ctx context.Context, tx pgx.Tx, m Booked) (O
 	return c.inbox.applyTx(ctx, tx, accountingBooked(m))
 }
 
-// HandleBookedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleBookedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleBookedBatch(ctx context.Context, batch []Booked) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBooked))
 }
@@ -423,7 +409,6 @@ func accountingBooked(m Booked) delivery {
 
 const accountingBookedSQL = `INSERT INTO booking (event_id, account) VALUES ($1, $2)`
 
-// accountingBookedGuardedSQL is the same behind its marker, in one statement.
 const accountingBookedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO booking (event_id, account) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1
@@ -445,8 +430,7 @@ func (c *Accounting) HandleBookedTwiceTx(ctx context.Context, tx pgx.Tx, m Booke
 	return c.inbox.applyTx(ctx, tx, accountingBookedTwice(m))
 }
 
-// HandleBookedTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleBookedTwiceBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleBookedTwiceBatch(ctx context.Context, batch []BookedTwice) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBookedTwice))
 }

@@ -3,74 +3,74 @@
 
 package ledger
 
-// Adjusted is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Adjusted is a message.
 type Adjusted struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Booked is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Booked is a message.
 type Booked struct {
 	EventID string `json:"event_id"`
 	Account int64  `json:"account"`
 }
 
-// BookedTwice is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// BookedTwice is a message.
 type BookedTwice struct {
 	EventID string `json:"event_id"`
 	Account int64  `json:"account"`
 }
 
-// Called is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Called is a message.
 type Called struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Merged is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Merged is a message.
 type Merged struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Opened is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Opened is a message.
 type Opened struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Ordered is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Ordered is a message.
 type Ordered struct {
 	EventID string `json:"event_id"`
 	Amount  int64  `json:"amount"`
 }
 
-// Paid is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Paid is a message.
 type Paid struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Posted is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Posted is a message.
 type Posted struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Refunded is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Refunded is a message.
 type Refunded struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Split is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Split is a message.
 type Split struct {
 	EventID string `json:"event_id"`
 	Amount  int64  `json:"amount"`

@@ -51,8 +51,7 @@ func (c *APIURLID) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outco
 	return c.inbox.applyTx(ctx, tx, apiurlidNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *APIURLID) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, apiurlidNoted))
 }
@@ -68,7 +67,6 @@ func apiurlidNoted(m Noted) delivery {
 
 const apiurlidNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// apiurlidNotedGuardedSQL is the same behind its marker, in one statement.
 const apiurlidNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -51,8 +51,7 @@ func (c *Decode) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome
 	return c.inbox.applyTx(ctx, tx, decodeNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Decode) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, decodeNoted))
 }
@@ -68,7 +67,6 @@ func decodeNoted(m Noted) delivery {
 
 const decodeNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// decodeNotedGuardedSQL is the same behind its marker, in one statement.
 const decodeNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

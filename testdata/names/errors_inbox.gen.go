@@ -51,8 +51,7 @@ func (c *Errors) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome
 	return c.inbox.applyTx(ctx, tx, errorsNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Errors) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, errorsNoted))
 }
@@ -68,7 +67,6 @@ func errorsNoted(m Noted) delivery {
 
 const errorsNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// errorsNotedGuardedSQL is the same behind its marker, in one statement.
 const errorsNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

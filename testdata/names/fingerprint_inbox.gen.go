@@ -51,8 +51,7 @@ func (c *Fingerprint) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Ou
 	return c.inbox.applyTx(ctx, tx, fingerprintNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Fingerprint) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, fingerprintNoted))
 }
@@ -68,7 +67,6 @@ func fingerprintNoted(m Noted) delivery {
 
 const fingerprintNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// fingerprintNotedGuardedSQL is the same behind its marker, in one statement.
 const fingerprintNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

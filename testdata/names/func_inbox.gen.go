@@ -66,8 +66,7 @@ func (c *Func) HandleByFieldTx(ctx context.Context, tx pgx.Tx, m ByField) (Outco
 	return c.inbox.applyTx(ctx, tx, funcByField(m))
 }
 
-// HandleByFieldBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleByFieldBatch applies messages in their order, as HandleBatch does.
 func (c *Func) HandleByFieldBatch(ctx context.Context, batch []ByField) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, funcByField))
 }
@@ -102,7 +101,6 @@ const funcByFieldSQL = `INSERT INTO kept (consumer, id, words) VALUES ($1, $2, A
   $110::text, $111::text, $112::text, $113::text, $114::text
 ])`
 
-// funcByFieldGuardedSQL is the same behind its marker, in one statement.
 const funcByFieldGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id, words) SELECT $4, $5, ARRAY[
   $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
@@ -143,8 +141,7 @@ func (c *Func) HandleByHeaderTx(ctx context.Context, tx pgx.Tx, id string, m ByH
 	return c.inbox.applyTx(ctx, tx, funcByHeader(id, m))
 }
 
-// HandleByHeaderBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleByHeaderBatch applies messages in their order, as HandleBatch does.
 func (c *Func) HandleByHeaderBatch(ctx context.Context, batch []Identified[ByHeader]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[ByHeader]) delivery { return funcByHeader(e.ID, e.Message) }))
 }
@@ -201,8 +198,7 @@ func (c *Func) HandleByEventTx(ctx context.Context, tx pgx.Tx, source, id string
 	return c.inbox.applyTx(ctx, tx, funcByEvent(source, id, m))
 }
 
-// HandleByEventBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleByEventBatch applies messages in their order, as HandleBatch does.
 func (c *Func) HandleByEventBatch(ctx context.Context, batch []CloudEvent[ByEvent]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[ByEvent]) delivery { return funcByEvent(e.Source, e.ID, e.Message) }))
 }
@@ -219,7 +215,6 @@ func funcByEvent(source, id string, m ByEvent) delivery {
 const funcByEventSQL = `INSERT INTO kept (consumer, id, words)
 VALUES ($1, $2, ARRAY[$3::text, $4::text, $5::text])`
 
-// funcByEventGuardedSQL is the same behind its marker, in one statement.
 const funcByEventGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id, words)
 SELECT $4, $5, ARRAY[$6::text, $7::text, $8::text] FROM inboxgen_marker
@@ -242,8 +237,7 @@ func (c *Func) HandleÜberweisungΔTx(ctx context.Context, tx pgx.Tx, m Überwei
 	return c.inbox.applyTx(ctx, tx, funcÜberweisungΔ(m))
 }
 
-// HandleÜberweisungΔBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleÜberweisungΔBatch applies messages in their order, as HandleBatch does.
 func (c *Func) HandleÜberweisungΔBatch(ctx context.Context, batch []ÜberweisungΔ) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, funcÜberweisungΔ))
 }
@@ -263,7 +257,6 @@ func funcÜberweisungΔ(m ÜberweisungΔ) delivery {
 
 const funcÜberweisungΔSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// funcÜberweisungΔGuardedSQL is the same behind its marker, in one statement.
 const funcÜberweisungΔGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -51,8 +51,7 @@ func (c *I) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome, err
 	return c.inbox.applyTx(ctx, tx, iNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *I) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, iNoted))
 }
@@ -68,7 +67,6 @@ func iNoted(m Noted) delivery {
 
 const iNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// iNotedGuardedSQL is the same behind its marker, in one statement.
 const iNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -3,14 +3,14 @@
 
 package names
 
-// ByEvent is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// ByEvent is a message.
 type ByEvent struct {
 	ID     *string `json:"id"`
 	Source *string `json:"source"`
 	M      *string `json:"m"`
 }
 
-// ByField is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// ByField is a message.
 type ByField struct {
 	Break       string  `json:"break"`
 	Default     *string `json:"default"`
@@ -126,7 +126,7 @@ type ByField struct {
 	Proto       *string `json:"proto"`
 }
 
-// ByHeader is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// ByHeader is a message.
 type ByHeader struct {
 	Break       *string `json:"break"`
 	Default     string  `json:"default"`
@@ -242,12 +242,12 @@ type ByHeader struct {
 	Proto       string  `json:"proto"`
 }
 
-// Noted is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Noted is a message.
 type Noted struct {
 	ID string `json:"id"`
 }
 
-// ÜberweisungΔ is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// ÜberweisungΔ is a message.
 type ÜberweisungΔ struct {
 	Err *string `json:"err"`
 }

@@ -51,8 +51,7 @@ func (c *Len) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome, e
 	return c.inbox.applyTx(ctx, tx, lenNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Len) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, lenNoted))
 }
@@ -68,7 +67,6 @@ func lenNoted(m Noted) delivery {
 
 const lenNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// lenNotedGuardedSQL is the same behind its marker, in one statement.
 const lenNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -51,8 +51,7 @@ func (c *Main) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome, 
 	return c.inbox.applyTx(ctx, tx, mainNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Main) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, mainNoted))
 }
@@ -68,7 +67,6 @@ func mainNoted(m Noted) delivery {
 
 const mainNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// mainNotedGuardedSQL is the same behind its marker, in one statement.
 const mainNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

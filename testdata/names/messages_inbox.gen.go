@@ -51,8 +51,7 @@ func (c *Messages) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outco
 	return c.inbox.applyTx(ctx, tx, messagesNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Messages) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, messagesNoted))
 }
@@ -68,7 +67,6 @@ func messagesNoted(m Noted) delivery {
 
 const messagesNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// messagesNotedGuardedSQL is the same behind its marker, in one statement.
 const messagesNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

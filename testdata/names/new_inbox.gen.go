@@ -51,8 +51,7 @@ func (c *New) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome, e
 	return c.inbox.applyTx(ctx, tx, newNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *New) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, newNoted))
 }
@@ -68,7 +67,6 @@ func newNoted(m Noted) delivery {
 
 const newNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// newNotedGuardedSQL is the same behind its marker, in one statement.
 const newNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

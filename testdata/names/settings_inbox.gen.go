@@ -51,8 +51,7 @@ func (c *Settings) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outco
 	return c.inbox.applyTx(ctx, tx, settingsNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Settings) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, settingsNoted))
 }
@@ -68,7 +67,6 @@ func settingsNoted(m Noted) delivery {
 
 const settingsNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// settingsNotedGuardedSQL is the same behind its marker, in one statement.
 const settingsNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

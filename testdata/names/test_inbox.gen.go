@@ -51,8 +51,7 @@ func (c *Test) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outcome, 
 	return c.inbox.applyTx(ctx, tx, testNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *Test) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, testNoted))
 }
@@ -68,7 +67,6 @@ func testNoted(m Noted) delivery {
 
 const testNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// testNotedGuardedSQL is the same behind its marker, in one statement.
 const testNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

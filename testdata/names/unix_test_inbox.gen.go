@@ -51,8 +51,7 @@ func (c *UnixTest) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (Outco
 	return c.inbox.applyTx(ctx, tx, unixTestNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *UnixTest) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, unixTestNoted))
 }
@@ -68,7 +67,6 @@ func unixTestNoted(m Noted) delivery {
 
 const unixTestNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// unixTestNotedGuardedSQL is the same behind its marker, in one statement.
 const unixTestNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -51,8 +51,7 @@ func (c *WindowsAmd64) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) (O
 	return c.inbox.applyTx(ctx, tx, windowsAmd64Noted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *WindowsAmd64) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, windowsAmd64Noted))
 }
@@ -68,7 +67,6 @@ func windowsAmd64Noted(m Noted) delivery {
 
 const windowsAmd64NotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// windowsAmd64NotedGuardedSQL is the same behind its marker, in one statement.
 const windowsAmd64NotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -51,8 +51,7 @@ func (c *XMLHTTPRequest) HandleNotedTx(ctx context.Context, tx pgx.Tx, m Noted) 
 	return c.inbox.applyTx(ctx, tx, xmlhttpRequestNoted(m))
 }
 
-// HandleNotedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleNotedBatch applies messages in their order, as HandleBatch does.
 func (c *XMLHTTPRequest) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, xmlhttpRequestNoted))
 }
@@ -68,7 +67,6 @@ func xmlhttpRequestNoted(m Noted) delivery {
 
 const xmlhttpRequestNotedSQL = `INSERT INTO kept (consumer, id) VALUES ($1, $2)`
 
-// xmlhttpRequestNotedGuardedSQL is the same behind its marker, in one statement.
 const xmlhttpRequestNotedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO kept (consumer, id) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

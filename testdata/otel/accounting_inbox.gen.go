@@ -58,8 +58,7 @@ func (c *Accounting) HandlePaidTx(ctx context.Context, tx pgx.Tx, m Paid) (Outco
 	return c.inbox.applyTx(ctx, tx, accountingPaid(m))
 }
 
-// HandlePaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandlePaidBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
@@ -76,7 +75,6 @@ func accountingPaid(m Paid) delivery {
 const accountingPaidSQL = `UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2`
 
-// accountingPaidGuardedSQL is the same behind its marker, in one statement.
 const accountingPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE ledger SET balance = balance + $4
 WHERE (merchant_id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -99,8 +97,7 @@ func (c *Accounting) HandleRefundedTx(ctx context.Context, tx pgx.Tx, m Refunded
 	return c.inbox.applyTx(ctx, tx, accountingRefunded(m))
 }
 
-// HandleRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }

@@ -3,14 +3,14 @@
 
 package prometheus
 
-// Paid is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Paid is a message.
 type Paid struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// Refunded is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Refunded is a message.
 type Refunded struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Spelled is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Spelled is a message.
 type Spelled struct {
 	EventID string            `json:"event_id"`
 	Text    string            `json:"text"`
@@ -44,7 +44,7 @@ type Spelled struct {
 	OTexts  *[]string         `json:"o_texts"`
 }
 
-// SpelledTwice is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// SpelledTwice is a message.
 type SpelledTwice struct {
 	EventID string            `json:"event_id"`
 	Text    string            `json:"text"`

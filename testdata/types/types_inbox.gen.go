@@ -68,8 +68,7 @@ func (c *Types) HandleSpelledTx(ctx context.Context, tx pgx.Tx, m Spelled) (Outc
 	return c.inbox.applyTx(ctx, tx, typesSpelled(m))
 }
 
-// HandleSpelledBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleSpelledBatch applies messages in their order, as HandleBatch does.
 func (c *Types) HandleSpelledBatch(ctx context.Context, batch []Spelled) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelled))
 }
@@ -93,7 +92,6 @@ const typesSpelledSQL = `INSERT INTO spelled (
   $26, $27, $28, $29, $30
 )`
 
-// typesSpelledGuardedSQL is the same behind its marker, in one statement.
 const typesSpelledGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO spelled (
   event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
@@ -123,8 +121,7 @@ func (c *Types) HandleSpelledTwiceTx(ctx context.Context, tx pgx.Tx, m SpelledTw
 	return c.inbox.applyTx(ctx, tx, typesSpelledTwice(m))
 }
 
-// HandleSpelledTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleSpelledTwiceBatch applies messages in their order, as HandleBatch does.
 func (c *Types) HandleSpelledTwiceBatch(ctx context.Context, batch []SpelledTwice) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelledTwice))
 }
@@ -169,8 +166,7 @@ func (c *Types) HandleOrderTx(ctx context.Context, tx pgx.Tx, m shop.Order) (Out
 	return c.inbox.applyTx(ctx, tx, typesOrder(m))
 }
 
-// HandleOrderBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderBatch applies messages in their order, as HandleBatch does.
 func (c *Types) HandleOrderBatch(ctx context.Context, batch []shop.Order) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrder))
 }
@@ -222,7 +218,6 @@ const typesOrderSQL = `INSERT INTO ordered (
   $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
 )`
 
-// typesOrderGuardedSQL is the same behind its marker, in one statement.
 const typesOrderGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ordered (
   event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
@@ -252,8 +247,7 @@ func (c *Types) HandleOrderTwiceTx(ctx context.Context, tx pgx.Tx, m shop.Order)
 	return c.inbox.applyTx(ctx, tx, typesOrderTwice(m))
 }
 
-// HandleOrderTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderTwiceBatch applies messages in their order, as HandleBatch does.
 func (c *Types) HandleOrderTwiceBatch(ctx context.Context, batch []shop.Order) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrderTwice))
 }
@@ -326,8 +320,7 @@ func (c *Types) HandleBareTx(ctx context.Context, tx pgx.Tx, id string, m shop.L
 	return c.inbox.applyTx(ctx, tx, typesBare(id, m))
 }
 
-// HandleBareBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleBareBatch applies messages in their order, as HandleBatch does.
 func (c *Types) HandleBareBatch(ctx context.Context, batch []Identified[shop.Line]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[shop.Line]) delivery { return typesBare(e.ID, e.Message) }))
 }
@@ -343,7 +336,6 @@ func typesBare(id string, m shop.Line) delivery {
 
 const typesBareSQL = `INSERT INTO ordered (event_id, level) VALUES ($1, $2)`
 
-// typesBareGuardedSQL is the same behind its marker, in one statement.
 const typesBareGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ordered (event_id, level) SELECT $4, $5 FROM inboxgen_marker
 RETURNING 1

@@ -5,13 +5,13 @@ package uuids
 
 import "github.com/jackc/pgx/v5/pgtype"
 
-// Added is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// Added is a message.
 type Added struct {
 	EventID string `json:"event_id"`
 	Amount  int64  `json:"amount"`
 }
 
-// AddedTwice is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// AddedTwice is a message.
 type AddedTwice struct {
 	EventID pgtype.UUID `json:"event_id"`
 	Amount  int64       `json:"amount"`

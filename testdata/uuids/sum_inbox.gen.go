@@ -58,8 +58,7 @@ func (c *Sum) HandleAddedTx(ctx context.Context, tx pgx.Tx, m Added) (Outcome, e
 	return c.inbox.applyTx(ctx, tx, sumAdded(m))
 }
 
-// HandleAddedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAddedBatch applies messages in their order, as HandleBatch does.
 func (c *Sum) HandleAddedBatch(ctx context.Context, batch []Added) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAdded))
 }
@@ -74,7 +73,6 @@ func sumAdded(m Added) delivery {
 
 const sumAddedSQL = `UPDATE "My Schema"."Sum" SET total = total + $1`
 
-// sumAddedGuardedSQL is the same behind its marker, in one statement.
 const sumAddedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE "My Schema"."Sum" SET total = total + $3
 WHERE EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -97,8 +95,7 @@ func (c *Sum) HandleAddedTwiceTx(ctx context.Context, tx pgx.Tx, m AddedTwice) (
 	return c.inbox.applyTx(ctx, tx, sumAddedTwice(m))
 }
 
-// HandleAddedTwiceBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleAddedTwiceBatch applies messages in their order, as HandleBatch does.
 func (c *Sum) HandleAddedTwiceBatch(ctx context.Context, batch []AddedTwice) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAddedTwice))
 }

@@ -77,8 +77,7 @@ func (c *Accounting) HandleOrderPaidTx(ctx context.Context, tx pgx.Tx, m OrderPa
 	return c.inbox.applyTx(ctx, tx, accountingOrderPaid(m))
 }
 
-// HandleOrderPaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderPaidBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []OrderPaid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderPaid))
 }
@@ -95,7 +94,6 @@ func accountingOrderPaid(m OrderPaid) delivery {
 const accountingOrderPaidSQL = `UPDATE merchant SET balance = balance + $1
 WHERE id = $2`
 
-// accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
 const accountingOrderPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE merchant SET balance = balance + $4
 WHERE (id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -118,8 +116,7 @@ func (c *Accounting) HandleOrderRefundedTx(ctx context.Context, tx pgx.Tx, m Ord
 	return c.inbox.applyTx(ctx, tx, accountingOrderRefunded(m))
 }
 
-// HandleOrderRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []OrderRefunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderRefunded))
 }

@@ -58,8 +58,7 @@ func (c *Accounting) HandleOrderPaidTx(ctx context.Context, tx pgx.Tx, m OrderPa
 	return c.inbox.applyTx(ctx, tx, accountingOrderPaid(m))
 }
 
-// HandleOrderPaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderPaidBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []OrderPaid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderPaid))
 }
@@ -77,7 +76,6 @@ const accountingOrderPaidSQL = `-- A merchant without an account is an error, no
 UPDATE ledger SET balance = balance + $1
 WHERE merchant_id = $2`
 
-// accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
 const accountingOrderPaidGuardedSQL = `-- A merchant without an account is an error, not zero rows.
 WITH inboxgen_marker AS (
   INSERT INTO "public"."inbox" (consumer_name, message_id, fingerprint)
@@ -106,8 +104,7 @@ func (c *Accounting) HandleOrderRefundedTx(ctx context.Context, tx pgx.Tx, m Ord
 	return c.inbox.applyTx(ctx, tx, accountingOrderRefunded(m))
 }
 
-// HandleOrderRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []OrderRefunded) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderRefunded))
 }

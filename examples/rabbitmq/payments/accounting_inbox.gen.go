@@ -74,8 +74,7 @@ func (c *Accounting) HandleOrderPaidTx(ctx context.Context, tx pgx.Tx, id string
 	return c.inbox.applyTx(ctx, tx, accountingOrderPaid(id, m))
 }
 
-// HandleOrderPaidBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderPaidBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []Identified[OrderPaid]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderPaid]) delivery { return accountingOrderPaid(e.ID, e.Message) }))
 }
@@ -92,7 +91,6 @@ func accountingOrderPaid(id string, m OrderPaid) delivery {
 const accountingOrderPaidSQL = `UPDATE merchant SET balance = balance + $1
 WHERE id = $2`
 
-// accountingOrderPaidGuardedSQL is the same behind its marker, in one statement.
 const accountingOrderPaidGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 UPDATE merchant SET balance = balance + $4
 WHERE (id = $5) AND EXISTS (SELECT 1 FROM inboxgen_marker)
@@ -115,8 +113,7 @@ func (c *Accounting) HandleOrderRefundedTx(ctx context.Context, tx pgx.Tx, id st
 	return c.inbox.applyTx(ctx, tx, accountingOrderRefunded(id, m))
 }
 
-// HandleOrderRefundedBatch applies messages in their order, as many as possible in one transaction. It returns
-// what became of each.
+// HandleOrderRefundedBatch applies messages in their order, as HandleBatch does.
 func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []Identified[OrderRefunded]) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderRefunded]) delivery { return accountingOrderRefunded(e.ID, e.Message) }))
 }

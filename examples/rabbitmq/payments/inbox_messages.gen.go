@@ -3,14 +3,14 @@
 
 package payments
 
-// OrderPaid is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// OrderPaid is a message.
 type OrderPaid struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
 	Amount     int64  `json:"amount"`
 }
 
-// OrderRefunded is a message. A field that is no pointer must be there; a pointer is nil when it is missing or null.
+// OrderRefunded is a message.
 type OrderRefunded struct {
 	EventID    string `json:"event_id"`
 	MerchantID int64  `json:"merchant_id"`
