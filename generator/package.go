@@ -15,6 +15,10 @@ import (
 // packageName returns the package of the output: what the spec says, what the Go files already there say, or the
 // directory's name.
 func (g *run) packageName(s *spec.Spec) string {
+	const unknown = "inbox" // for what is generated only to be looked at
+	if s.Output.Package.Broken || s.Output.Dir.Broken {
+		return unknown
+	}
 	dir := outputDir(s)
 	existing, file := g.existingPackage(dir)
 	given := s.Output.Package
@@ -34,6 +38,7 @@ func (g *run) packageName(s *spec.Spec) string {
 	name := plan.DefaultPackage(base)
 	if !token.IsIdentifier(name) {
 		g.diags.Errorf(s.Output.Dir.Pos, "package", "the directory's name %q gives no package name; write one under output.package", base)
+		return unknown
 	}
 	return name
 }

@@ -265,7 +265,7 @@ func (l promoted) into(f *types.Var, inner *types.Struct) promoted {
 
 func (l promoted) member(f *types.Var, name, tag string) member {
 	steps := append(slices.Clone(l.steps), Step{Name: f.Name(), Pointer: isPointer(f.Type())})
-	return member{name, steps, newType(f.Type()), cmp.Or(unusable(f, tag), l.reason, l.hidden(f))}
+	return member{name: name, steps: steps, typ: newType(f.Type()), reason: cmp.Or(unusable(f, tag), l.reason, l.hidden(f))}
 }
 
 // hidden says why Go does not select f by its name, or returns "".

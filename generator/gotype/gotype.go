@@ -2,6 +2,7 @@
 package gotype
 
 import (
+	"errors"
 	"fmt"
 	"go/types"
 	"slices"
@@ -111,6 +112,7 @@ type Message struct {
 	Pointer    bool          // handled as a pointer
 	members    []member
 	output     string // import path of the output package when the type is one of it
+	opaque     bool   // any field may exist
 }
 
 // InlineField is a field that the generated struct has.
@@ -125,6 +127,15 @@ type member struct {
 	steps  []Step
 	typ    *Type
 	reason string // why it can't be used, or ""
+	broken bool   // what is wrong with it is reported where it is declared
+}
+
+// ErrReported is what a look-up gives that came upon something whose fault is reported already.
+var ErrReported = errors.New("reported already")
+
+// Whole reports whether all fields of the message are known.
+func (m *Message) Whole() bool {
+	return !m.opaque && !slices.ContainsFunc(m.members, func(f member) bool { return f.broken })
 }
 
 // SameFields reports whether two inline messages declare the same struct.
@@ -134,17 +145,25 @@ func (m *Message) SameFields(other *Message) bool {
 	})
 }
 
-// Lookup finds a field by its path, such as merchant_id or payment.amount. The error is for the user.
+// Lookup finds a field by its path, such as merchant_id or payment.amount. The error is for the user, or ErrReported.
 func (m *Message) Lookup(path string) (Field, error) {
+	if m.opaque {
+		return Field{}, ErrReported
+	}
 	members := m.members
 	field := Field{Path: path}
 	names := strings.Split(path, ".")
 	for i, name := range names {
-		at := slices.IndexFunc(members, func(f member) bool { return f.name == name })
+		at := slices.IndexFunc(members, func(f member) bool {
+			return f.name == name || f.broken && diag.FoldSpelling(f.name) == diag.FoldSpelling(name)
+		})
 		if at < 0 {
 			return Field{}, &unknownField{strings.Join(names[:i+1], "."), m.Name, name, members}
 		}
 		found := members[at]
+		if found.broken {
+			return Field{}, ErrReported
+		}
 		if found.reason != "" {
 			return Field{}, &unusableField{strings.Join(names[:i+1], "."), found.reason}
 		}

@@ -1,6 +1,7 @@
 package gotype
 
 import (
+	"errors"
 	"fmt"
 	"go/types"
 	"strings"
@@ -97,29 +98,52 @@ func splitGoType(text string) (path, name string, ok bool) {
 }
 
 // inline makes the message of fields that the spec lists.
-func inline(name string, fields []spec.Field, loaded func(path, name string) (*Type, error), diags *diag.List) *Message {
-	m := &Message{Name: name, Inline: true}
+func inline(s *spec.Message, loaded func(path, name string) (*Type, error), diags *diag.List) *Message {
+	m := &Message{Name: s.Key.Value, Inline: true}
 	first := map[string]spec.At[string]{}
-	for _, f := range fields {
-		goName, err := GoName(f.Name.Value)
-		if err != nil {
-			diags.Errorf(f.Name.Pos, "go-name", "%s", err)
-			continue
+	for _, f := range s.Fields {
+		goName, named := inlineName(f.Name, first, diags)
+		t, typed := inlineType(f.Type, loaded, diags)
+		switch {
+		case f.Name.Value == "":
+			m.opaque = true // there is a field whose name can't be read
+		case !named || !typed:
+			m.members = append(m.members, member{name: f.Name.Value, steps: []Step{{Name: goName}}, broken: true})
+		default:
+			m.Fields = append(m.Fields, InlineField{GoName: goName, JSONName: f.Name.Value, Type: t})
+			m.members = append(m.members, member{
+				name: f.Name.Value, steps: []Step{{Name: goName, Pointer: t.Kind == Pointer}}, typ: t,
+			})
 		}
-		if other, ok := first[goName]; ok {
-			diags.Errorf(f.Name.Pos, "go-name", "the fields %s (%s) and %s would both be the Go field %s; rename one of them", other.Value, other.Pos, f.Name.Value, goName)
-			continue
-		}
-		first[goName] = f.Name
-		t, err := parseType(f.Type.Value, loaded)
-		if err != nil {
-			diags.Errorf(f.Type.Pos, "unknown-type", "%s", err)
-			continue
-		}
-		m.Fields = append(m.Fields, InlineField{GoName: goName, JSONName: f.Name.Value, Type: t})
-		m.members = append(m.members, member{
-			name: f.Name.Value, steps: []Step{{Name: goName, Pointer: t.Kind == Pointer}}, typ: t,
-		})
 	}
 	return m
+}
+
+// inlineName gives a field its Go name, which no other in first may have.
+func inlineName(name spec.At[string], first map[string]spec.At[string], diags *diag.List) (goName string, ok bool) {
+	if name.Broken {
+		return "", false
+	}
+	goName, err := GoName(name.Value)
+	if err != nil {
+		diags.Errorf(name.Pos, "go-name", "%s", err)
+		return "", false
+	}
+	if other, taken := first[goName]; taken {
+		diags.Errorf(name.Pos, "go-name", "the fields %s (%s) and %s would both be the Go field %s; rename one of them", other.Value, other.Pos, name.Value, goName)
+		return goName, false
+	}
+	first[goName] = name
+	return goName, true
+}
+
+func inlineType(text spec.At[string], loaded func(path, name string) (*Type, error), diags *diag.List) (t *Type, ok bool) {
+	if text.Broken {
+		return nil, false
+	}
+	t, err := parseType(text.Value, loaded)
+	if err != nil && !errors.Is(err, ErrReported) {
+		diags.Errorf(text.Pos, "unknown-type", "%s", err)
+	}
+	return t, err == nil
 }

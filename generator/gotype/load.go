@@ -33,50 +33,47 @@ func Load(s *spec.Spec, o Options) (map[*spec.Message]*Message, []diag.Diagnosti
 	out := map[*spec.Message]*Message{}
 	for _, c := range s.Consumers {
 		for _, m := range c.Messages {
-			before := len(l.diags.Sorted())
-			var t *Message
+			t := inline(m, l.named, &l.diags)
 			if m.GoType.Set {
 				t = l.message(m.GoType)
-			} else {
-				t = inline(m.Key.Value, m.Fields, l.named, &l.diags)
 			}
-			if len(l.diags.Sorted()) == before {
-				out[m] = t
-			}
+			t.opaque = t.opaque || m.Opaque
+			out[m] = t
 		}
 	}
 	return out, l.diags.Sorted()
 }
 
-// importPaths lists the packages that the spec names, sorted.
-func importPaths(s *spec.Spec) []string {
-	paths := map[string]bool{}
-	add := func(text string) {
-		text = strings.TrimLeft(text, "*[]")
-		if path, _, ok := splitGoType(text); ok && spelled[text] == nil {
-			paths[path] = true
+// importPaths returns the packages that the spec names, each with the first place that does.
+func importPaths(s *spec.Spec) map[string]diag.Position {
+	paths := map[string]diag.Position{}
+	add := func(at spec.At[string]) {
+		text := strings.TrimLeft(at.Value, "*[]")
+		path, _, ok := splitGoType(text)
+		if _, known := paths[path]; ok && !known && spelled[text] == nil {
+			paths[path] = at.Pos
 		}
 	}
 	for _, c := range s.Consumers {
 		for _, m := range c.Messages {
-			add(m.GoType.Value)
 			for _, f := range m.Fields {
-				add(f.Type.Value)
+				add(f.Type)
 			}
+			add(m.GoType)
 		}
 	}
-	return slices.Sorted(maps.Keys(paths))
+	return paths
 }
 
 type loader struct {
 	options  Options
 	packages map[string]*packages.Package
 	around   []string // the packages of the module that the spec is in, once they are needed
-	failure  error
+	failed   bool     // no package could be loaded, as is reported
 	diags    diag.List
 }
 
-func (l *loader) load(paths []string) {
+func (l *loader) load(paths map[string]diag.Position) {
 	if len(paths) == 0 {
 		return
 	}
@@ -85,12 +82,14 @@ func (l *loader) load(paths []string) {
 		Dir:     l.options.Root,
 		Overlay: l.overlay(),
 	}
-	loaded, err := packages.Load(config, paths...)
+	sorted := slices.Sorted(maps.Keys(paths))
+	loaded, err := packages.Load(config, sorted...)
 	if _, noGo := exec.LookPath("go"); err != nil && noGo != nil {
 		err = errors.New("the go command is not in the PATH")
 	}
 	if err != nil {
-		l.failure = err
+		l.failed = true
+		l.diags.Errorf(paths[sorted[0]], "go-type", "the package %s can't be loaded: %s", sorted[0], err)
 		return
 	}
 	l.packages = map[string]*packages.Package{}
@@ -117,8 +116,8 @@ func (l *loader) outputDir() string {
 
 // find returns a named type of a loaded package.
 func (l *loader) find(path, name string) (*types.Named, error) {
-	if l.failure != nil {
-		return nil, fmt.Errorf("the package %s can't be loaded: %w", path, l.failure)
+	if l.failed {
+		return nil, ErrReported
 	}
 	p := l.packages[path]
 	if p == nil || p.Types == nil || len(p.Syntax) == 0 {
@@ -241,20 +240,19 @@ func (l *loader) named(path, name string) (*Type, error) {
 
 // message resolves go_type.
 func (l *loader) message(at spec.At[string]) *Message {
-	path, name, ok := splitGoType(at.Value)
-	if !ok {
-		l.diags.Errorf(at.Pos, "go-type", "go_type is import/path.Name, such as example.com/shop/events.OrderPaid")
-		return nil
-	}
+	path, name, _ := splitGoType(at.Value)
+	unknown := &Message{Name: name, ImportPath: path, opaque: true}
 	t, err := l.find(path, name)
 	if err != nil {
-		l.diags.Errorf(at.Pos, "go-type", "%s", err)
-		return nil
+		if !errors.Is(err, ErrReported) {
+			l.diags.Errorf(at.Pos, "go-type", "%s", err)
+		}
+		return unknown
 	}
 	s, ok := t.Underlying().(*types.Struct)
 	if !ok {
 		l.diags.Errorf(at.Pos, "go-type", "%s is not a struct; its fields are the effects' parameters", at.Value)
-		return nil
+		return unknown
 	}
 	p := l.packages[path]
 	proto := hasMethod(t, "ProtoReflect")

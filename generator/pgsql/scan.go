@@ -101,6 +101,11 @@ func gluedWord(word *pg.ScanToken, end int, sql string) Problem {
 	}
 }
 
+// isFused reports whether a problem is that a word runs into a parameter, which then is no parameter to the parser.
+func isFused(sql string, p Problem) bool {
+	return p.Rule == "ambiguous-parameter" && !strings.ContainsRune("+-*/<>=~!@#%^&|`?", rune(sql[p.Start]))
+}
+
 // masked returns sql with each parameter replaced by $1 and padded with spaces, so that the parser's offsets are those
 // of the user's text.
 func masked(sql string, params []occurrence) string {

@@ -62,35 +62,38 @@ type parameter struct {
 	occurrences []int // indexes into Statement.params
 }
 
-// Parse reads one effect and reports every problem that needs no knowledge of the inbox.
+// Parse reads one effect and reports every problem that needs no knowledge of the inbox. The statement is nil where a
+// problem leaves nothing to look at.
 func Parse(source string) (*Statement, []Problem) {
 	tokens, params, problems := scan(source)
 	for len(tokens) > 0 && source[tokens[len(tokens)-1].start:tokens[len(tokens)-1].end] == ";" {
 		tokens = tokens[:len(tokens)-1]
 	}
-	if len(problems) > 0 {
+	if len(tokens) == 0 && len(problems) > 0 {
 		return nil, problems
 	}
 	if len(tokens) == 0 {
 		return nil, []Problem{{0, len(source), "empty-sql", "there is no statement here; write the SQL that the message's effect is"}}
 	}
 	result, err := pg.Parse(masked(source, params))
-	if err != nil {
-		return nil, []Problem{syntaxProblem(source, params, err)}
-	}
-	if len(result.Stmts) != 1 {
+	switch {
+	case err != nil && slices.ContainsFunc(problems, func(p Problem) bool { return isFused(source, p) }):
+		return nil, problems // the error may be another sight of them
+	case err != nil:
+		return nil, append(problems, syntaxProblem(source, params, err))
+	case len(result.Stmts) != 1:
 		second := firstTokenFrom(tokens, int(result.Stmts[1].StmtLocation))
-		return nil, []Problem{{
+		return nil, append(problems, Problem{
 			second.start, second.end, "several-statements",
 			"an effect is one statement; give the second one an entry of its own under effects",
-		}}
+		})
 	}
 	s := &Statement{Source: source, tokens: tokens, params: params, node: result.Stmts[0].Stmt}
 	if problem := s.classify(); problem != nil {
-		return nil, []Problem{*problem}
+		return nil, append(problems, *problem)
 	}
 	s.parameters = s.groupParameters()
-	return s, s.checkWith()
+	return s, append(problems, s.checkWith()...)
 }
 
 // classify settles the kind of the statement, or says why it can't be an effect.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -14,8 +15,8 @@ import (
 	"github.com/inboxgen/inboxgen/generator/spec"
 )
 
-// Build resolves s. types has the Go type of each message, or nil where there was a problem that is already reported.
-// The model is complete only when no diagnostic is an error.
+// Build resolves s. types has the Go type of each message. What is wrong with a part of s or of types and was reported
+// is passed over; the model has every consumer and message all the same, and is complete only when nothing is wrong.
 func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Message, schema *pgsql.Schema) (*Model, []diag.Diagnostic) {
 	b := &builder{
 		model: &Model{
@@ -86,34 +87,51 @@ func (b *builder) declareFile(name, what string, pos diag.Position) {
 }
 
 func (b *builder) consumer(s *spec.Consumer) {
+	c := &Consumer{Spec: s, Ledger: s.Name.Value, FileName: s.Key.Value + "_inbox.gen.go"}
+	b.model.Consumers = append(b.model.Consumers, c)
+	named := b.consumerNames(c)
+	methods := map[string]string{"Tx": "the dispatcher", "Batch": "the dispatcher"}
+	for _, sm := range s.Messages {
+		m := &Message{
+			Spec: sm, Name: sm.Key.Value, WireType: sm.Type.Value, Go: b.types[sm],
+			FuncName: lowerFirst(c.GoName) + sm.Key.Value,
+			ID:       ID{From: sm.ID.From, Name: sm.ID.Name},
+		}
+		c.Messages = append(c.Messages, m)
+		if named && !sm.Key.Broken {
+			b.messageNames(c, methods, m)
+		}
+		if m.ID.From == "field" {
+			b.idField(m)
+		}
+	}
+}
+
+// consumerNames declares the names of a consumer, and reports whether it has one to begin with: or all that it gives a
+// name to would be reported.
+func (b *builder) consumerNames(c *Consumer) bool {
+	s := c.Spec
+	if s.Key.Broken {
+		return false
+	}
 	goName, err := gotype.GoName(s.Key.Value)
 	if err != nil {
 		b.diags.Errorf(s.Key.Pos, "go-name", "consumer %s: %s", s.Key.Value, err)
-		return
+		return false
 	}
-	c := &Consumer{Spec: s, Ledger: s.Name.Value, GoName: goName, FileName: s.Key.Value + "_inbox.gen.go"}
+	c.GoName = goName
 	what := "consumer " + s.Key.Value
 	if !b.declare(goName, what, s.Key.Pos) {
-		return // or all of its names would be reported
+		return false
 	}
 	b.declare("New"+goName, "the constructor of "+what, s.Key.Pos)
 	b.declare(c.DecodeFunc(), "the decoder of "+what, s.Key.Pos)
 	b.declareFile(c.FileName, what, s.Key.Pos)
-	methods := map[string]string{"Tx": "the dispatcher", "Batch": "the dispatcher"}
-	for _, sm := range s.Messages {
-		if t := b.types[sm]; t != nil {
-			c.Messages = append(c.Messages, b.message(c, methods, sm, t))
-		}
-	}
-	b.model.Consumers = append(b.model.Consumers, c)
+	return true
 }
 
-func (b *builder) message(c *Consumer, methods map[string]string, s *spec.Message, t *gotype.Message) *Message {
-	m := &Message{
-		Spec: s, Name: s.Key.Value, WireType: s.Type.Value, Go: t,
-		FuncName: lowerFirst(c.GoName) + s.Key.Value,
-		ID:       ID{From: s.ID.From, Name: s.ID.Name},
-	}
+func (b *builder) messageNames(c *Consumer, methods map[string]string, m *Message) {
+	s := m.Spec
 	what := fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value)
 	if b.declare(m.FuncName, what, s.Key.Pos) {
 		b.declare(m.GuardedName(), "the guarded SQL of "+what, s.Key.Pos)
@@ -125,10 +143,6 @@ func (b *builder) message(c *Consumer, methods map[string]string, s *spec.Messag
 	if other := methodClash(methods, m.Name); other != "" {
 		b.diags.Errorf(s.Key.Pos, "go-name", "%s and %s would give the consumer two methods of one name; rename one and keep its wire name with type:", what, other)
 	}
-	if s.ID.From == "field" {
-		b.idField(m)
-	}
-	return m
 }
 
 // methodClash says what of a consumer would have a method of one name with those of the message, or returns "". methods
@@ -149,7 +163,10 @@ func methodClash(methods map[string]string, name string) string {
 func (b *builder) idField(m *Message) {
 	field, err := m.Go.Lookup(m.ID.Name)
 	if err != nil {
-		b.diags.Errorf(m.Spec.ID.Pos, "unknown-field", "id: %s", err)
+		if !errors.Is(err, gotype.ErrReported) {
+			b.diags.Errorf(m.Spec.ID.Pos, "unknown-field", "id: %s", err)
+		}
+		m.ID = ID{} // it may be any field
 		return
 	}
 	if field.Type.IDKind() == gotype.NotID {
@@ -194,7 +211,7 @@ func (b *builder) structs() {
 	first := map[string]*Message{}
 	for _, c := range b.model.Consumers {
 		for _, m := range c.Messages {
-			if m.Go.ImportPath != "" {
+			if m.Go.ImportPath != "" || m.Go.Inline && m.Spec.Key.Broken {
 				continue
 			}
 			other, ok := first[m.Go.Name]
@@ -208,7 +225,7 @@ func (b *builder) structs() {
 				b.declare(m.Go.Name, "go_type "+m.Spec.GoType.Value, m.Spec.GoType.Pos)
 			case m.Go.Inline != other.Go.Inline:
 				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s would be the Go type %s, as is message %s (%s); rename one of them", m.Name, m.Go.Name, other.Name, other.Spec.Key.Pos)
-			case !m.Go.SameFields(other.Go):
+			case m.Go.Whole() && other.Go.Whole() && !m.Go.SameFields(other.Go):
 				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s has other fields here than at %s; rename one and keep its wire name with type:", m.Name, other.Spec.Key.Pos)
 			}
 		}

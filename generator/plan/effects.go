@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,28 +26,19 @@ func (r *effectResolver) resolve() {
 	m := r.message
 	effects := sqlEffects(m.Spec)
 	statements := make([]*pgsql.Statement, len(effects))
+	whole := m.Go.Whole()
 	for i, e := range effects {
-		s, problems := pgsql.Parse(e.SQL.Value)
-		if s != nil {
-			problems = append(problems, s.CheckInbox(r.inbox)...)
+		if statements[i] = r.parse(e); statements[i] == nil {
+			whole = false
+			continue
 		}
-		for _, p := range problems {
-			// What is missing at the end of the input is missing after its last word.
-			start := min(p.Start, len(strings.TrimSpace(e.SQL.Value)))
-			r.diags.Errorf(e.SQL.At(start), p.Rule, "%s", p.Message)
-		}
-		statements[i] = s
-	}
-	if r.diags.HasErrors() {
-		return
-	}
-	for i, e := range effects {
 		m.Effects = append(m.Effects, r.effect(i, len(effects), e, statements[i]))
+	}
+	if !whole || r.diags.HasErrors() {
+		return
 	}
 	r.content()
 	switch {
-	case r.diags.HasErrors():
-		return
 	case len(effects) != 1:
 		m.Reason = fmt.Sprintf("%d effects: parts of one statement would not see each other's changes", len(effects))
 	case r.guard(statements[0], m.Effects[0]):
@@ -56,6 +48,43 @@ func (r *effectResolver) resolve() {
 	for i, e := range effects {
 		r.check(e, statements[i], m.Effects[i])
 	}
+}
+
+// parse reads an effect and reports what is wrong with its statement or its parameters. It returns nil when there is no
+// statement.
+func (r *effectResolver) parse(e *spec.Effect) *pgsql.Statement {
+	if e.SQL.Broken {
+		return nil
+	}
+	s, problems := pgsql.Parse(e.SQL.Value)
+	if s != nil {
+		problems = append(problems, s.CheckInbox(r.inbox)...)
+	}
+	for _, p := range problems {
+		// What is missing at the end of the input is missing after its last word.
+		start := min(p.Start, len(strings.TrimSpace(e.SQL.Value)))
+		r.diags.Errorf(e.SQL.At(start), p.Rule, "%s", p.Message)
+	}
+	for _, p := range pgsql.References(e.SQL.Value) {
+		r.reference(p.Name, e.SQL.At(p.Start))
+	}
+	return s
+}
+
+// reference checks that a parameter stands for one thing.
+func (r *effectResolver) reference(name string, pos diag.Position) {
+	_, err := r.message.Go.Lookup(name)
+	switch {
+	case errors.Is(err, gotype.ErrReported):
+	case !isBuiltin(name) && err != nil:
+		r.diags.Errorf(pos, "unknown-field", "@%s: %s", name, err)
+	case name == "consumer_name" && err == nil, name == "message_id" && err == nil && !r.isID(name):
+		r.diags.Errorf(pos, "ambiguous-parameter", "@%s is built in, and the message has a field of that name; rename the field, or give it another name in the struct's tag", name)
+	}
+}
+
+func isBuiltin(parameter string) bool {
+	return parameter == "message_id" || parameter == "consumer_name"
 }
 
 func sqlEffects(m *spec.Message) []*spec.Effect {
@@ -72,14 +101,14 @@ func (m *Message) constName(i, n int) string {
 
 // effect settles what an effect is called, expects and is given.
 func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *Statement {
-	out := &Statement{ConstName: r.message.constName(i, n), Expect: expect(e.Expect.Value, s), Args: r.args(e, s)}
+	out := &Statement{ConstName: r.message.constName(i, n), Expect: expect(e.Expect.Value, s), Args: r.args(s)}
 	if n > 1 {
 		out.Effect = fmt.Sprintf("effect %d", i+1)
 	}
 	if s.Kind == pgsql.Call && out.Expect != pgsql.ExpectAny {
 		r.diags.Errorf(e.Expect.Pos, "expect-call", "CALL reports no number of rows; remove expect, or write SELECT of a function that raises an error")
 	}
-	if s.Kind == pgsql.Select && out.Expect == pgsql.ExpectAny && !s.CallsFunction() && len(s.Writes) == 0 {
+	if s.Kind == pgsql.Select && out.Expect == pgsql.ExpectAny && !e.Expect.Broken && !s.CallsFunction() && len(s.Writes) == 0 {
 		r.diags.Errorf(e.SQL.At(0), "no-effect", "this SELECT changes nothing and expects nothing; call a function in it, or say what it must find with expect: some")
 	}
 	return out
@@ -122,35 +151,26 @@ func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statemen
 	out.SQL, out.ByTag = sql, !bySQL
 }
 
-// args resolves the parameters of one effect.
-func (r *effectResolver) args(e *spec.Effect, s *pgsql.Statement) []Arg {
+// args returns what the parameters of one effect, which are checked, stand for.
+func (r *effectResolver) args(s *pgsql.Statement) []Arg {
 	var args []Arg
-	for i, name := range s.Parameters() {
-		if name == "message_id" || name == "consumer_name" {
-			if _, err := r.message.Go.Lookup(name); err != nil {
-				args = append(args, Arg{Builtin: name})
-				continue
-			}
-			if name == "consumer_name" || !r.isID(name) {
-				start, _ := s.ParameterOffset(i)
-				r.diags.Errorf(e.SQL.At(start), "ambiguous-parameter", "@%s is built in, and the message has a field of that name; rename the field, or give it another name in the struct's tag", name)
-				continue
-			}
-		}
+	for _, name := range s.Parameters() {
 		field, err := r.message.Go.Lookup(name)
-		if err != nil {
-			start, _ := s.ParameterOffset(i)
-			r.diags.Errorf(e.SQL.At(start), "unknown-field", "@%s: %s", name, err)
-			continue
+		switch {
+		case err == nil:
+			args = append(args, Arg{Field: field})
+		case isBuiltin(name):
+			args = append(args, Arg{Builtin: name})
 		}
-		args = append(args, Arg{Field: field})
 	}
 	return args
 }
 
-// isID reports whether the field is the message's id, so that @message_id means the same either way.
+// isID reports whether the field is the message's id, so that @message_id means the same either way. An id that can't be
+// read may be any field.
 func (r *effectResolver) isID(field string) bool {
-	return r.message.ID.From == "field" && r.message.ID.Name == field
+	id := r.message.ID
+	return id.From == "" && field == "message_id" || id.From == "field" && id.Name == field
 }
 
 // content collects what the effects use, for the fingerprint. The id is left out: it is the key.

@@ -36,6 +36,9 @@ func (d *decoder) checkWindows(s *Spec) {
 func (d *decoder) checkLedgers(s *Spec) {
 	first := map[string]diag.Position{}
 	for _, c := range s.Consumers {
+		if c.Name.Broken || !c.Name.Set && c.Key.Broken {
+			continue
+		}
 		at := orKey(c.Name, c.Key)
 		if pos, ok := first[c.Name.Value]; ok {
 			d.Errorf(at, "shared-ledger", "the consumers at %s and here have one name, %s: the second would take every message for a duplicate, write another name",
@@ -55,10 +58,18 @@ func orKey(v, key At[string]) diag.Position {
 }
 
 func (d *decoder) checkConsumer(c *Consumer, m written) {
-	m.needs(d, "type_from", len(c.Messages) > 1,
+	keys := map[string]bool{}
+	for _, message := range c.Messages {
+		keys[message.Key.Value] = true
+	}
+	delete(keys, "")
+	m.needs(d, "type_from", len(keys) > 1,
 		"where the wire type stands, which tells the messages apart: header:NAME, field:PATH or property:type")
 	first := map[string]diag.Position{}
 	for _, message := range c.Messages {
+		if message.Type.Broken || !message.Type.Set && message.Key.Broken {
+			continue
+		}
 		at := orKey(message.Type, message.Key)
 		if pos, ok := first[message.Type.Value]; ok {
 			d.Errorf(at, "shared-type", "the messages at %s and here have one type on the wire, %s: write type: with another one",
@@ -75,9 +86,11 @@ func (d *decoder) checkProperties(c *Consumer) {
 	const text = "%s can't be property:%s with a %s source, whose messages have no properties: write header:NAME or field:PATH"
 	var source string
 	switch {
-	case c.Source != nil && c.Source.Kafka != nil:
+	case c.Source == nil, c.Source.RabbitMQ != nil: // a second source beside it is reported as such
+		return
+	case c.Source.Kafka != nil:
 		source = "kafka"
-	case c.Source != nil && c.Source.Watermill != nil:
+	case c.Source.Watermill != nil:
 		source = "watermill"
 	default:
 		return
@@ -93,7 +106,7 @@ func (d *decoder) checkProperties(c *Consumer) {
 }
 
 func (d *decoder) checkMessage(m *Message, w written) {
-	w.exactlyOne(d, "fields", "go_type")
+	m.Opaque = !w.exactlyOne(d, "fields", "go_type") || w.has("fields") && len(m.Fields) == 0 || m.GoType.Broken
 	w.reasoned(d, "plan")
 	if w.has("dedupe") && !m.Dedupe.Set {
 		return

@@ -17,10 +17,7 @@ func readExample(m *Message) func(*decoder, value) (*Example, bool) {
 	var known map[string]bool
 	return func(d *decoder, v value) (*Example, bool) {
 		if known == nil {
-			known = map[string]bool{}
-			for _, f := range m.Fields {
-				known[f.Name.Value] = true
-			}
+			known = knownFields(m)
 		}
 		e := &Example{Pos: v.at}
 		v.name = "the example"
@@ -28,6 +25,20 @@ func readExample(m *Message) func(*decoder, value) (*Example, bool) {
 		return e, true
 	}
 }
+
+// knownFields has the names of a message's fields. One that is no name may be meant by all that are spelled like it.
+func knownFields(m *Message) map[string]bool {
+	known := map[string]bool{}
+	for _, f := range m.Fields {
+		known[f.Name.Value] = true
+		if f.Name.Broken {
+			known[misspelled+diag.FoldSpelling(f.Name.Value)] = true
+		}
+	}
+	return known
+}
+
+const misspelled = "\x00" // before what no field's name can begin with
 
 func exampleForm(e *Example, m *Message, known map[string]bool) form {
 	return form{
@@ -61,7 +72,10 @@ func (d *decoder) exampleMessage(v value, m *Message, known map[string]bool) map
 	}
 	message := map[string]any{}
 	for _, e := range entries {
-		if len(known) > 0 && !known[e.name] {
+		if e.broken {
+			continue
+		}
+		if len(known) > 0 && !known[e.name] && !known[misspelled+diag.FoldSpelling(e.name)] {
 			d.Errorf(e.at, "unknown-key", "unknown field %s in the example's message: %s", quoteShort(e.name), suggestField(e.name, m))
 		}
 		message[e.name] = d.plain(e)
@@ -112,7 +126,9 @@ func (d *decoder) plainMapping(v value) map[string]any {
 	entries, _ := d.entries(v, "a mapping")
 	m := map[string]any{}
 	for _, e := range entries {
-		m[e.name] = d.plain(e)
+		if !e.broken {
+			m[e.name] = d.plain(e)
+		}
 	}
 	return m
 }

@@ -24,9 +24,10 @@ type key struct {
 
 // written is where a mapping and each of its keys stand.
 type written struct {
-	name string
-	at   diag.Position
-	keys map[string]diag.Position
+	name    string
+	at      diag.Position
+	keys    map[string]diag.Position
+	partial bool // not all keys could be read: none can be said to be missing
 }
 
 func (m written) has(key string) bool {
@@ -34,24 +35,34 @@ func (m written) has(key string) bool {
 	return ok
 }
 
-// mapping reads v by a form.
-func (d *decoder) mapping(v value, f form) {
+// mapping reads v by a form, and reports whether it is a mapping. Of what is none, every key is as one with a value that
+// is refused already: broken.
+func (d *decoder) mapping(v value, f form) bool {
 	f.defaults(v.at)
 	entries, ok := d.entries(v, "a mapping with the keys "+f.names())
 	if !ok {
-		return
+		for _, k := range f.keys {
+			k.read(d, value{name: k.name, at: v.at, node: refused(v.node)})
+		}
+		return false
 	}
 	m, given := d.sortOut(v, entries, f)
 	for _, k := range f.keys {
 		if e, ok := given[k.name]; ok {
 			k.read(d, e)
-		} else if k.needs != "" {
-			d.Errorf(v.at, "missing-key", "%s has no %s: write %s", v.name, k.name, k.needs)
+		} else {
+			m.needs(d, k.name, k.needs != "", k.needs)
 		}
 	}
 	if f.check != nil {
 		f.check(d, m)
 	}
+	return true
+}
+
+// refused is in place of a value that nothing more is said of: as of an alias.
+func refused(n *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.AliasNode, Line: n.Line, Column: n.Column}
 }
 
 // sortOut finds the value of each key that the form knows, and refuses the others.
@@ -60,7 +71,11 @@ func (d *decoder) sortOut(v value, entries []value, f form) (written, map[string
 	m := written{name: v.name, at: v.at, keys: map[string]diag.Position{}}
 	var unknown []value
 	for _, e := range entries {
-		if !f.knows(e.name) {
+		switch {
+		case e.broken:
+			m.partial = m.partial || e.name == ""
+			continue
+		case !f.knows(e.name):
 			unknown = append(unknown, e)
 			continue
 		}
@@ -82,8 +97,7 @@ func (d *decoder) sortOut(v value, entries []value, f form) (written, map[string
 	return m, given
 }
 
-// entries returns the values of a mapping, each named by its key, and whether v is a mapping. A key written twice
-// counts once.
+// entries returns the values of a mapping, each named by its key, and whether v is a mapping.
 func (d *decoder) entries(v value, what string) ([]value, bool) {
 	if !d.is(v, yaml.MappingNode, what) {
 		return nil, false
@@ -92,20 +106,24 @@ func (d *decoder) entries(v value, what string) ([]value, bool) {
 	first := map[string]diag.Position{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		k := v.node.Content[i]
-		if k.Kind == yaml.AliasNode || isMerge(k) {
-			continue // refused already
+		e := value{at: d.pos(k), node: v.node.Content[i+1]}
+		switch {
+		case k.Kind == yaml.AliasNode, isMerge(k): // refused already
+			e.broken = true
+		case k.Kind != yaml.ScalarNode:
+			d.Errorf(e.at, "wrong-kind", "a key of %s must be a word, not %s", v.name, describe(k))
+			e.broken = true
+		default:
+			e.name = showBreaks.Replace(k.Value)
+			at, twice := first[e.name]
+			if twice {
+				d.Errorf(e.at, "duplicate-key", "the key %q of %s is written twice, first at %s: keep one", e.name, v.name, at)
+			} else {
+				first[e.name] = e.at
+			}
+			e.broken = twice
 		}
-		if k.Kind != yaml.ScalarNode {
-			d.Errorf(d.pos(k), "wrong-kind", "a key of %s must be a word, not %s", v.name, describe(k))
-			continue
-		}
-		name := showBreaks.Replace(k.Value)
-		if at, ok := first[name]; ok {
-			d.Errorf(d.pos(k), "duplicate-key", "the key %q of %s is written twice, first at %s: keep one", name, v.name, at)
-			continue
-		}
-		first[name] = d.pos(k)
-		entries = append(entries, value{name: name, at: d.pos(k), node: v.node.Content[i+1]})
+		entries = append(entries, e)
 	}
 	return entries, true
 }
@@ -193,10 +211,11 @@ func (m written) exactlyOne(d *decoder, keys ...string) bool {
 			given = append(given, k)
 		}
 	}
-	switch len(given) {
-	case 1:
+	switch {
+	case len(given) == 1:
 		return true
-	case 0:
+	case len(given) == 0 && m.partial: // one of them may be in what can't be read
+	case len(given) == 0:
 		d.Errorf(m.at, "missing-key", "%s has none of %s: write one of them", m.name, join(keys, "and"))
 	default:
 		d.Errorf(m.keys[given[1]], "conflicting-keys", "%s has both %s: keep one of them", m.name, join(given, "and"))
@@ -213,7 +232,7 @@ func (m written) only(d *decoder, key string, allowed bool, meaning string) {
 
 // needs asks for a key that another one calls for.
 func (m written) needs(d *decoder, key string, needed bool, write string) {
-	if needed && !m.has(key) {
+	if needed && !m.partial && !m.has(key) {
 		d.Errorf(m.at, "missing-key", "%s has no %s: write %s", m.name, key, write)
 	}
 }

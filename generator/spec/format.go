@@ -51,7 +51,7 @@ func newInbox(pos diag.Position) (*Inbox, form) {
 			nested("partition", &in.Partition, newPartition),
 		},
 		check: func(d *decoder, _ written) {
-			if p := in.Partition; p != nil && p.By.Value == "message_id" && in.MessageID.Value != "uuid" {
+			if p := in.Partition; p != nil && p.By.Value == "message_id" && in.MessageID.Value != "uuid" && !in.MessageID.Broken {
 				d.Errorf(p.By.Pos, "partition", "by: message_id needs UUIDv7 ids: write message_id: uuid in inbox, or partition by event_time or processed_at")
 			}
 		},
@@ -174,7 +174,7 @@ func newDuplicates(pos diag.Position) (*Duplicates, form) {
 }
 
 func readMessage(d *decoder, name At[string], v value) (*Message, bool) {
-	m := &Message{Key: name}
+	m := &Message{Key: name, Opaque: true} // unless it is found to be whole
 	v.name = "message " + name.Value
 	d.mapping(v, messageForm(m))
 	return m, true
@@ -202,8 +202,8 @@ func messageForm(m *Message) form {
 // fields is a mapping of names to scalars.
 func fields(name string, into *[]Field, what string, names, values kind[string]) key {
 	return named(name, into, what, names, func(d *decoder, name At[string], v value) (Field, bool) {
-		at, ok := scalar(d, v, values)
-		return Field{Name: name, Type: at}, ok
+		at, _ := scalar(d, v, values)
+		return Field{Name: name, Type: at}, true
 	})
 }
 

@@ -181,8 +181,8 @@ func TestUnreadable(t *testing.T) {
 		if got := lines(ds); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if s == nil || s.Inbox.Table.Value != "inbox" || s.Postgres.Value != 14 {
-			t.Errorf("no defaults after %q", want)
+		if s != nil {
+			t.Errorf("a spec after %q", want)
 		}
 	}
 }

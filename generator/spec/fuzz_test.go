@@ -60,7 +60,7 @@ func around(text string) fstest.MapFS {
 	return out
 }
 
-// readQuickly reads a spec and checks what holds for any text: a Spec comes back, soon, and every diagnostic points into
+// readQuickly reads a spec and checks what holds for any text: an answer comes soon, and every diagnostic points into
 // the file.
 func readQuickly(t *testing.T, text string) {
 	t.Helper()
@@ -70,8 +70,8 @@ func readQuickly(t *testing.T, text string) {
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if s == nil {
-		t.Fatal("no Spec")
+	if s == nil && len(ds) == 0 {
+		t.Fatal("neither a Spec nor what is wrong")
 	}
 	size := 0
 	for _, d := range ds {
@@ -81,7 +81,9 @@ func readQuickly(t *testing.T, text string) {
 		t.Errorf("%d bytes of messages about %d bytes", size, len(text))
 	}
 	checkPositions(t, fsys, ds)
-	Unsupported(s)
+	if s != nil {
+		Unsupported(s)
+	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -28,9 +28,11 @@ func optional[T any](name string, into *At[T], absent T, k kind[T]) key {
 		name:  name,
 		unset: func(pos diag.Position) { *into = At[T]{Value: absent, Pos: pos} },
 		read: func(d *decoder, v value) {
-			if at, ok := scalar(d, v, k); ok {
-				*into = at
+			at, ok := scalar(d, v, k)
+			if !ok {
+				at.Value = absent
 			}
+			*into = at
 		},
 	}
 }
@@ -43,13 +45,14 @@ func required[T any](name string, into *At[T], k kind[T]) key {
 	return r
 }
 
-// scalar reads one value.
+// scalar reads one value, which is broken when the result is false.
 func scalar[T any](d *decoder, v value, k kind[T]) (At[T], bool) {
+	pos := d.pos(v.node)
+	broken := At[T]{Pos: pos, Broken: true}
 	text, ok := d.text(v, k.what)
 	if !ok {
-		return At[T]{}, false
+		return broken, false
 	}
-	pos := d.pos(v.node)
 	parsed, err := k.parse(text)
 	switch {
 	case errors.Is(err, errForm):
@@ -59,7 +62,7 @@ func scalar[T any](d *decoder, v value, k kind[T]) (At[T], bool) {
 	default:
 		return At[T]{Value: parsed, Pos: pos, Set: true}, true
 	}
-	return At[T]{}, false
+	return broken, false
 }
 
 // text returns a scalar as it was written.
@@ -85,9 +88,11 @@ func relativePath(name string, into *At[string], absent string) key {
 		name:  name,
 		unset: func(pos diag.Position) { *into = At[string]{Value: absent, Pos: pos} },
 		read: func(d *decoder, v value) {
-			if at, ok := d.path(v); ok {
-				*into = at
+			at, ok := d.path(v)
+			if !ok {
+				at.Value = absent
 			}
+			*into = at
 		},
 	}
 }
@@ -100,7 +105,7 @@ func (d *decoder) path(v value) (At[string], bool) {
 	}
 	if !fs.ValidPath(d.resolve(at.Value)) {
 		d.Errorf(at.Pos, "path", "%s %s leads out of the project: write a path inside it", v.name, quoteShort(at.Value))
-		return at, false
+		return At[string]{Pos: at.Pos, Broken: true}, false
 	}
 	at.Value = path.Clean(at.Value)
 	return at, true
@@ -143,8 +148,9 @@ func nested[T any](name string, into **T, build func(diag.Position) (*T, form)) 
 		unset: func(diag.Position) {},
 		read: func(d *decoder, v value) {
 			t, f := build(v.at)
-			*into = t
-			d.mapping(v, f)
+			if d.mapping(v, f) {
+				*into = t
+			}
 		},
 	}
 }
@@ -202,10 +208,15 @@ func named[T any](name string, into *[]T, what string, names kind[string], item 
 				d.Errorf(d.pos(v.node), "invalid-value", "%s is empty: write %s", v.name, what)
 			}
 			for _, e := range entries {
-				if _, err := names.parse(e.name); err != nil {
+				_, err := names.parse(e.name)
+				switch {
+				case e.broken && e.name == "":
+					e.node = refused(e.node)
+				case err != nil && !e.broken:
 					d.Errorf(e.at, "invalid-name", "%s", nameProblem(e.name, names, err))
+					e.broken = true
 				}
-				if t, ok := item(d, At[string]{Value: e.name, Pos: e.at, Set: true}, e); ok {
+				if t, ok := item(d, At[string]{Value: e.name, Pos: e.at, Set: !e.broken, Broken: e.broken}, e); ok {
 					*into = append(*into, t)
 				}
 			}

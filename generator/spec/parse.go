@@ -19,6 +19,37 @@ var (
 		"\U0010FFFE", "\r", "\U0010FFFF", string(nextLine), "\U000FFFFE", "\u2028", "\U000FFFFF", "\u2029")
 )
 
+// strayAlias stands in for the * of an alias without an anchor, at which the parser would stop: the rest is to be read
+// too.
+const strayAlias = "\U000EFFFE"
+
+// parseWithAliases is parse, with an alias that has no anchor as a node too.
+func parseWithAliases(text string) (first, second *yaml.Node, err error) {
+	const most = 50 // each costs many looks at the text
+	for range most {
+		first, second, err = parse(text)
+		if err == nil {
+			restoreAliases(first)
+			return first, second, nil
+		}
+		at, _, ok := newSyntaxError(text, err).strayAlias()
+		if !ok {
+			break
+		}
+		text = text[:at] + strayAlias + text[at+1:]
+	}
+	return nil, nil, err
+}
+
+func restoreAliases(n *yaml.Node) {
+	if name, ok := strings.CutPrefix(n.Value, strayAlias); ok && n.Kind == yaml.ScalarNode && n.Style == 0 {
+		n.Kind, n.Tag, n.Value = yaml.AliasNode, "", name
+	}
+	for _, child := range n.Content {
+		restoreAliases(child)
+	}
+}
+
 // parse returns the first document of a YAML text, and the start of a second one if there is any. An empty text gives
 // io.EOF.
 func parse(text string) (first, second *yaml.Node, err error) {

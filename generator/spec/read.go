@@ -14,15 +14,14 @@ import (
 )
 
 // Read reads the spec in the slash path file. Relative paths in it start at the file's directory and can't leave fsys.
-// It returns all problems of the file, sorted; the Spec is never nil and has defaults for what is absent, but is only
-// whole when no problem is an error.
+// It returns all problems of the file, sorted. The Spec has defaults for what is absent, and marks for what is Broken;
+// it is nil when the file can't be read at all.
 func Read(fsys fs.FS, file string) (*Spec, []diag.Diagnostic) {
 	d := &decoder{fsys: fsys, file: file}
 	s, form := newSpec(file)
 	root, ok := d.document()
 	if !ok {
-		form.defaults(diag.Position{File: file})
-		return s, d.Sorted()
+		return nil, d.Sorted()
 	}
 	d.refuseFeatures(root)
 	d.mapping(value{name: "the spec", at: d.pos(root), node: root}, form)
@@ -39,9 +38,10 @@ type decoder struct {
 
 // A value is a node of the tree, the name that messages give it, and the place to report what it lacks.
 type value struct {
-	name string
-	at   diag.Position
-	node *yaml.Node
+	name   string
+	at     diag.Position
+	node   *yaml.Node
+	broken bool // its key can't be used: a key written before, or, with the name "", none that can be read
 }
 
 // document returns the root of the only document of the file, and whether it can be read as version 1.
@@ -52,7 +52,7 @@ func (d *decoder) document() (*yaml.Node, bool) {
 	}
 	d.lines = strings.Split(text, "\n")
 	start := diag.Position{File: d.file, Line: 1, Column: 1}
-	first, second, err := parse(text)
+	first, second, err := parseWithAliases(text)
 	switch {
 	case errors.Is(err, io.EOF):
 		d.Errorf(start, "empty-file", "the spec is empty: start it with version: 1")
@@ -103,6 +103,9 @@ func (d *decoder) refuseFeatures(n *yaml.Node) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && isMerge(child) {
 			d.Errorf(d.pos(child), rule, "<< is a YAML merge key, which a spec can't use: write the keys out")
+		}
+		if n.Kind == yaml.MappingNode && i%2 == 1 && isMerge(n.Content[i-1]) && child.Kind == yaml.AliasNode {
+			continue // it goes with the <<
 		}
 		d.refuseFeatures(child)
 	}

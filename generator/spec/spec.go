@@ -8,13 +8,17 @@ import (
 )
 
 // At is a value with the place it was written. For a default, Set is false and Pos is that of the enclosing mapping.
+//
+// A value that is written and can't be used is Broken: what is wrong with it is reported, Value is a default, Set is
+// false, and whatever depends on it has to be silent. A name that is Broken still has the Value that was written.
 type At[T any] struct {
-	Value T
-	Pos   diag.Position
-	Set   bool
+	Value  T
+	Pos    diag.Position
+	Set    bool
+	Broken bool
 }
 
-// Spec is a whole spec file, validated, with defaults filled in.
+// Spec is a spec file, with defaults filled in. It is whole when Read reports no error.
 type Spec struct {
 	File       string // slash path, as in positions
 	Postgres   At[int]
@@ -121,6 +125,7 @@ type Message struct {
 	Type     At[string] // the wire name, default Key
 	Fields   []Field    // in the order written; nil when GoType is given
 	GoType   At[string] // import/path.Name; "" when Fields are given
+	Opaque   bool       // neither or both of them are given, or what is given can't be read: any field may exist
 	ID       ID
 	Dedupe   At[string] // inbox | natural | versioned | downstream
 	Plan     At[string] // transaction; "" when not given: as the effects allow
@@ -140,7 +145,7 @@ type Field struct {
 // ID says where the producer's message id stands.
 type ID struct {
 	Pos  diag.Position
-	From string // field | header | property | cloudevents
+	From string // field | header | property | cloudevents; "" when it is missing or can't be read
 	Name string // field's path, header's name, "message_id"; "" for cloudevents
 }
 

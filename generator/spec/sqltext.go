@@ -19,7 +19,9 @@ func sqlBlock(name string, into **Text) key {
 	return sqlKey(name, into, func(d *decoder, v value) (*Text, bool) {
 		if v.node.Style == 0 {
 			d.Errorf(d.pos(v.node), sqlRule, `%s can't be a plain value, which YAML cuts at " #"`+sqlAdvice, v.name)
-			return nil, false
+			if d.restOfLine(v.node) != v.node.Value {
+				return nil, false
+			}
 		}
 		return d.sql(v)
 	})
@@ -45,14 +47,19 @@ func sqlKey(name string, into **Text, read func(*decoder, value) (*Text, bool)) 
 				if isNull(v.node) {
 					d.Errorf(v.at, "wrong-kind", "%s has no value: write an SQL statement", v.name)
 				}
+				*into = brokenText
 				return
 			}
-			if t, ok := read(d, v); ok {
-				*into = t
+			t, ok := read(d, v)
+			if !ok {
+				t = brokenText
 			}
+			*into = t
 		},
 	}
 }
+
+var brokenText = &Text{Broken: true}
 
 // sqlFile is a statement in a file of its own.
 func sqlFile(name string, into **Text) key {
@@ -60,6 +67,7 @@ func sqlFile(name string, into **Text) key {
 		name:  name,
 		unset: func(diag.Position) {},
 		read: func(d *decoder, v value) {
+			*into = brokenText
 			at, ok := d.path(v)
 			if !ok {
 				return

@@ -71,14 +71,24 @@ func (e syntaxError) diagnostic(file string) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Rule: "yaml-syntax", Message: "this is not YAML: " + e.complaint}
 	line := e.faultyLine()
 	offset := e.firstCharacter(line)
-	if m := unknownAnchor.FindStringSubmatch(e.complaint); m != nil {
-		offset = max(0, exactOffset(e, line)-len(m[1]))
-		d.Rule, d.Message = "yaml-feature", aliasAdvice(m[1])
+	if at, name, ok := e.strayAlias(); ok {
+		offset = at
+		d.Rule, d.Message = "yaml-feature", aliasAdvice(name)
 	} else if rule := e.rule(); rule != nil {
 		offset, d.Message = e.apply(rule, line)
 	}
 	d.Pos = positionIn(file, e.text, offset)
 	return d
+}
+
+// strayAlias returns the offset and the name of the alias that the complaint is about, if it is about one.
+func (e syntaxError) strayAlias() (offset int, name string, ok bool) {
+	m := unknownAnchor.FindStringSubmatch(e.complaint)
+	if m == nil {
+		return 0, "", false
+	}
+	offset = exactOffset(e, e.faultyLine()) - len(m[1])
+	return offset, m[1], offset >= 0 && e.text[offset] == '*'
 }
 
 func (e syntaxError) rule() *syntaxRule {

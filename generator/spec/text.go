@@ -11,8 +11,9 @@ import (
 type Text struct {
 	Value  string
 	File   string
-	Line   int // line of the first byte
-	Column int // column of the first byte of each line (a block's indentation + 1; 1 in a file of its own)
+	Line   int  // line of the first byte
+	Column int  // column of the first byte of each line (a block's indentation + 1; 1 in a file of its own)
+	Broken bool // it is written and can't be read: why is reported, and Value is empty
 
 	columns []int // of each character and of the end, for a quoted scalar, in which escapes shift them
 }

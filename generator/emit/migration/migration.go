@@ -65,8 +65,9 @@ type writer struct {
 func (w *writer) run() {
 	entries := w.readLock()
 	w.verify(entries)
-	if w.diags.HasErrors() {
-		return
+	inbox := w.model.Spec.Inbox
+	if w.tool == nil || w.model.Spec.Migrations.Dir.Broken || inbox.Schema.Broken || inbox.Table.Broken || inbox.MessageID.Broken {
+		return // what is due can't be told, as is reported
 	}
 	for _, s := range steps(w.model.Inbox) {
 		entries = append(entries, w.due(s, entries)...)

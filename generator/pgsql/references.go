@@ -1,0 +1,21 @@
+package pgsql
+
+// Reference is a parameter as the user wrote it.
+type Reference struct {
+	Name  string
+	Start int // of its @
+}
+
+// References lists the parameters in a text, each name where it first stands. The text need not be a statement.
+func References(source string) []Reference {
+	_, params, _ := scan(source)
+	seen := map[string]bool{}
+	var out []Reference
+	for _, p := range params {
+		if !seen[p.name] {
+			seen[p.name] = true
+			out = append(out, Reference{p.name, p.start})
+		}
+	}
+	return out
+}
