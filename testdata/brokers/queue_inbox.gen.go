@@ -77,7 +77,6 @@ func (c *Queue) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return queuePaid(e.ID, e.Message) }))
 }
 
-// queuePaid is what one Paid does.
 func queuePaid(id string, m Paid) delivery {
 	d := delivery{message: "Paid", id: id}
 	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
@@ -116,7 +115,6 @@ func (c *Queue) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueRefunded))
 }
 
-// queueRefunded is what one Refunded does.
 func queueRefunded(m Refunded) delivery {
 	d := delivery{message: "Refunded", id: m.EventID}
 	d.fingerprint = contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount)

@@ -64,7 +64,6 @@ func (c *Router) HandlePaidBatch(ctx context.Context, batch []Identified[Paid]) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Paid]) delivery { return routerPaid(e.ID, e.Message) }))
 }
 
-// routerPaid is what one Paid does.
 func routerPaid(id string, m Paid) delivery {
 	d := delivery{message: "Paid", id: id}
 	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)

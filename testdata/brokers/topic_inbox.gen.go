@@ -82,7 +82,6 @@ func (c *Topic) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPaid))
 }
 
-// topicPaid is what one Paid does.
 func topicPaid(m Paid) delivery {
 	d := delivery{message: "Paid", id: m.EventID}
 	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)
@@ -121,7 +120,6 @@ func (c *Topic) HandleRefundedBatch(ctx context.Context, batch []Refunded) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicRefunded))
 }
 
-// topicRefunded is what one Refunded does.
 func topicRefunded(m Refunded) delivery {
 	d := delivery{message: "Refunded", id: m.EventID}
 	d.fingerprint = contentFingerprint("Refunded", "account int64, amount int64", m.Account, m.Amount)

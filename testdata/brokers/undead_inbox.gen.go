@@ -80,7 +80,6 @@ func (c *Undead) HandlePaidBatch(ctx context.Context, batch []Paid) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, undeadPaid))
 }
 
-// undeadPaid is what one Paid does.
 func undeadPaid(m Paid) delivery {
 	d := delivery{message: "Paid", id: m.EventID}
 	d.fingerprint = contentFingerprint("Paid", "account int64, amount int64", m.Account, m.Amount)

@@ -75,7 +75,6 @@ func (c *Queue) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, queuePlain))
 }
 
-// queuePlain is what one Plain does.
 func queuePlain(m Plain) delivery {
 	d := delivery{message: "Plain", id: m.EventID}
 	d.fingerprint = contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
@@ -116,7 +115,6 @@ func (c *Queue) HandleAuditedBatch(ctx context.Context, batch []Audited) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, queueAudited))
 }
 
-// queueAudited is what one Audited does.
 func queueAudited(m Audited) delivery {
 	d := delivery{message: "Audited", id: m.EventID}
 	d.fingerprint = contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)

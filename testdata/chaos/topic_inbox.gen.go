@@ -82,7 +82,6 @@ func (c *Topic) HandlePlainBatch(ctx context.Context, batch []Plain) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicPlain))
 }
 
-// topicPlain is what one Plain does.
 func topicPlain(m Plain) delivery {
 	d := delivery{message: "Plain", id: m.EventID}
 	d.fingerprint = contentFingerprint("Plain", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)
@@ -123,7 +122,6 @@ func (c *Topic) HandleAuditedBatch(ctx context.Context, batch []Audited) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, topicAudited))
 }
 
-// topicAudited is what one Audited does.
 func topicAudited(m Audited) delivery {
 	d := delivery{message: "Audited", id: m.EventID}
 	d.fingerprint = contentFingerprint("Audited", "account int64, amount int64, number int64", m.Account, m.Amount, m.Number)

@@ -65,7 +65,6 @@ func (c *ByField) HandleNotedBatch(ctx context.Context, batch []Identified[Noted
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byFieldNoted(e.ID, e.Message) }))
 }
 
-// byFieldNoted is what one Noted does.
 func byFieldNoted(id string, m Noted) delivery {
 	d := delivery{message: "Noted", id: id}
 	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
@@ -109,7 +108,6 @@ func (c *ByField) HandleTaggedBatch(ctx context.Context, batch []Tagged) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, byFieldTagged))
 }
 
-// byFieldTagged is what one Tagged does.
 func byFieldTagged(m Tagged) delivery {
 	d := delivery{message: "Tagged", id: m.EventID}
 	d.fingerprint = contentFingerprint("Tagged", "note string, tag string", m.Note, m.Tag)

@@ -70,7 +70,6 @@ func (c *ByHeader) HandleNotedBatch(ctx context.Context, batch []Identified[Note
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byHeaderNoted(e.ID, e.Message) }))
 }
 
-// byHeaderNoted is what one Noted does.
 func byHeaderNoted(id string, m Noted) delivery {
 	d := delivery{message: "Noted", id: id}
 	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
@@ -114,7 +113,6 @@ func (c *ByHeader) HandleNumberedBatch(ctx context.Context, batch []Numbered) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderNumbered))
 }
 
-// byHeaderNumbered is what one Numbered does.
 func byHeaderNumbered(m Numbered) delivery {
 	d := delivery{message: "Numbered", id: strconv.FormatInt(int64(m.Number), 10)}
 	d.fingerprint = contentFingerprint("note.numbered", "note string", m.Note)
@@ -151,7 +149,6 @@ func (c *ByHeader) HandleOptionalBatch(ctx context.Context, batch []Optional) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderOptional))
 }
 
-// byHeaderOptional is what one Optional does.
 func byHeaderOptional(m Optional) delivery {
 	var id string
 	if m.EventID != nil {
@@ -192,7 +189,6 @@ func (c *ByHeader) HandleUniqueBatch(ctx context.Context, batch []Unique) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, byHeaderUnique))
 }
 
-// byHeaderUnique is what one Unique does.
 func byHeaderUnique(m Unique) delivery {
 	d := delivery{message: "Unique", id: m.EventID.String()}
 	d.fingerprint = contentFingerprint("note.unique", "note string", m.Note)

@@ -67,7 +67,6 @@ func (c *ByProperty) HandleNotedBatch(ctx context.Context, batch []Identified[No
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Noted]) delivery { return byPropertyNoted(e.ID, e.Message) }))
 }
 
-// byPropertyNoted is what one Noted does.
 func byPropertyNoted(id string, m Noted) delivery {
 	d := delivery{message: "Noted", id: id}
 	d.fingerprint = contentFingerprint("note.made", "note string, tag *string", m.Note, m.Tag)
@@ -111,7 +110,6 @@ func (c *ByProperty) HandleOtherBatch(ctx context.Context, batch []Identified[Ot
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[Other]) delivery { return byPropertyOther(e.ID, e.Message) }))
 }
 
-// byPropertyOther is what one Other does.
 func byPropertyOther(id string, m Other) delivery {
 	d := delivery{message: "Other", id: id}
 	d.fingerprint = contentFingerprint("Other", "note string, tag *string", m.Note, m.Tag)

@@ -58,7 +58,6 @@ func (c *Cloud) HandleNotedBatch(ctx context.Context, batch []CloudEvent[Noted])
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e CloudEvent[Noted]) delivery { return cloudNoted(e.Source, e.ID, e.Message) }))
 }
 
-// cloudNoted is what one Noted does.
 func cloudNoted(source, id string, m Noted) delivery {
 	d := delivery{message: "Noted", id: cloudEventID(source, id)}
 	d.fingerprint = contentFingerprint("Noted", "note string, tag *string", m.Note, m.Tag)

@@ -147,7 +147,6 @@ func (c *Packages) HandlePgxBatch(ctx context.Context, batch []pgxpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgx))
 }
 
-// packagesPgx is what one Pgx does.
 func packagesPgx(m pgxpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -192,7 +191,6 @@ func (c *Packages) HandleContextBatch(ctx context.Context, batch []contextpkg.Me
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesContext))
 }
 
-// packagesContext is what one Context does.
 func packagesContext(m contextpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -237,7 +235,6 @@ func (c *Packages) HandleAnyBatch(ctx context.Context, batch []anypkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesAny))
 }
 
-// packagesAny is what one Any does.
 func packagesAny(m anypkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -282,7 +279,6 @@ func (c *Packages) HandleFmtBatch(ctx context.Context, batch []fmtpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesFmt))
 }
 
-// packagesFmt is what one Fmt does.
 func packagesFmt(m fmtpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -327,7 +323,6 @@ func (c *Packages) HandleJsonBatch(ctx context.Context, batch []jsonpkg.Message)
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesJson))
 }
 
-// packagesJson is what one Json does.
 func packagesJson(m jsonpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -372,7 +367,6 @@ func (c *Packages) HandleTimeBatch(ctx context.Context, batch []timepkg.Message)
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTime))
 }
 
-// packagesTime is what one Time does.
 func packagesTime(m timepkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -417,7 +411,6 @@ func (c *Packages) HandleStrconvBatch(ctx context.Context, batch []strconvpkg.Me
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStrconv))
 }
 
-// packagesStrconv is what one Strconv does.
 func packagesStrconv(m strconvpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -462,7 +455,6 @@ func (c *Packages) HandlePgtypeBatch(ctx context.Context, batch []pgtypepkg.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgtype))
 }
 
-// packagesPgtype is what one Pgtype does.
 func packagesPgtype(m pgtypepkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -507,7 +499,6 @@ func (c *Packages) HandleProtoBatch(ctx context.Context, batch []protopkg.Messag
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesProto))
 }
 
-// packagesProto is what one Proto does.
 func packagesProto(m protopkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -552,7 +543,6 @@ func (c *Packages) HandleCtxBatch(ctx context.Context, batch []ctxpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesCtx))
 }
 
-// packagesCtx is what one Ctx does.
 func packagesCtx(m ctxpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -597,7 +587,6 @@ func (c *Packages) HandleMBatch(ctx context.Context, batch []mpkg.Message) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesM))
 }
 
-// packagesM is what one M does.
 func packagesM(m mpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -642,7 +631,6 @@ func (c *Packages) HandleIdBatch(ctx context.Context, batch []idpkg.Message) []R
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesId))
 }
 
-// packagesId is what one Id does.
 func packagesId(m idpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -687,7 +675,6 @@ func (c *Packages) HandleErrBatch(ctx context.Context, batch []errpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesErr))
 }
 
-// packagesErr is what one Err does.
 func packagesErr(m errpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -732,7 +719,6 @@ func (c *Packages) HandleTransactionBatch(ctx context.Context, batch []txpkg.Mes
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesTransaction))
 }
 
-// packagesTransaction is what one Transaction does.
 func packagesTransaction(m txpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -777,7 +763,6 @@ func (c *Packages) HandleStringBatch(ctx context.Context, batch []stringpkg.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesString))
 }
 
-// packagesString is what one String does.
 func packagesString(m stringpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -822,7 +807,6 @@ func (c *Packages) HandleNilBatch(ctx context.Context, batch []nilpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesNil))
 }
 
-// packagesNil is what one Nil does.
 func packagesNil(m nilpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -867,7 +851,6 @@ func (c *Packages) HandleLenBatch(ctx context.Context, batch []lenpkg.Message) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLen))
 }
 
-// packagesLen is what one Len does.
 func packagesLen(m lenpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -912,7 +895,6 @@ func (c *Packages) HandleDeliveryBatch(ctx context.Context, batch []deliverypkg.
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesDelivery))
 }
 
-// packagesDelivery is what one Delivery does.
 func packagesDelivery(m deliverypkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -957,7 +939,6 @@ func (c *Packages) HandleStatementBatch(ctx context.Context, batch []statementpk
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesStatement))
 }
 
-// packagesStatement is what one Statement does.
 func packagesStatement(m statementpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1002,7 +983,6 @@ func (c *Packages) HandleInboxBatch(ctx context.Context, batch []inboxpkg.Messag
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInbox))
 }
 
-// packagesInbox is what one Inbox does.
 func packagesInbox(m inboxpkg.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1047,7 +1027,6 @@ func (c *Packages) HandlePgxpkgBatch(ctx context.Context, batch []pgxpkgpkg2.Mes
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesPgxpkg))
 }
 
-// packagesPgxpkg is what one Pgxpkg does.
 func packagesPgxpkg(m pgxpkgpkg2.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1092,7 +1071,6 @@ func (c *Packages) HandleShopV2Batch(ctx context.Context, batch []shop.Message) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesShopV2))
 }
 
-// packagesShopV2 is what one ShopV2 does.
 func packagesShopV2(m shop.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1137,7 +1115,6 @@ func (c *Packages) HandleGoFooBatch(ctx context.Context, batch []foo.Message) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesGoFoo))
 }
 
-// packagesGoFoo is what one GoFoo does.
 func packagesGoFoo(m foo.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1182,7 +1159,6 @@ func (c *Packages) HandleOtherFooBatch(ctx context.Context, batch []foopkg2.Mess
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOtherFoo))
 }
 
-// packagesOtherFoo is what one OtherFoo does.
 func packagesOtherFoo(m foopkg2.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1227,7 +1203,6 @@ func (c *Packages) HandleEventsBatch(ctx context.Context, batch []events.Message
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesEvents))
 }
 
-// packagesEvents is what one Events does.
 func packagesEvents(m events.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1272,7 +1247,6 @@ func (c *Packages) HandleBillingEventsBatch(ctx context.Context, batch []eventsp
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesBillingEvents))
 }
 
-// packagesBillingEvents is what one BillingEvents does.
 func packagesBillingEvents(m eventspkg2.Message) delivery {
 	var fieldPaymentAmount any
 	if m.Payment != nil {
@@ -1317,7 +1291,6 @@ func (c *Packages) HandleOwnBatch(ctx context.Context, batch []Own) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwn))
 }
 
-// packagesOwn is what one Own does.
 func packagesOwn(m Own) delivery {
 	var fieldEmbeddedPaymentAmount any
 	if m.Embedded != nil && m.Embedded.Payment != nil {
@@ -1362,7 +1335,6 @@ func (c *Packages) HandleListsBatch(ctx context.Context, batch []lists.Message) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesLists))
 }
 
-// packagesLists is what one Lists does.
 func packagesLists(m lists.Message) delivery {
 	var fieldNames any
 	if m.Names != nil {
@@ -1405,7 +1377,6 @@ func (c *Packages) HandleInlineBatch(ctx context.Context, batch []Inline) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesInline))
 }
 
-// packagesInline is what one Inline does.
 func packagesInline(m Inline) delivery {
 	var fieldOtherFoo any
 	if m.OtherFoo != nil {
@@ -1450,7 +1421,6 @@ func (c *Packages) HandleOwnTypesBatch(ctx context.Context, batch []OwnTypes) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, packagesOwnTypes))
 }
 
-// packagesOwnTypes is what one OwnTypes does.
 func packagesOwnTypes(m OwnTypes) delivery {
 	var fieldMarks any
 	if m.Marks != nil {

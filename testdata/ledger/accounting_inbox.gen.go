@@ -81,7 +81,6 @@ func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
 
-// accountingPaid is what one Paid does.
 func accountingPaid(m Paid) delivery {
 	d := delivery{message: "Paid", id: m.EventID}
 	d.fingerprint = contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -120,7 +119,6 @@ func (c *Accounting) HandleAdjustedBatch(ctx context.Context, batch []Adjusted) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingAdjusted))
 }
 
-// accountingAdjusted is what one Adjusted does.
 func accountingAdjusted(m Adjusted) delivery {
 	d := delivery{message: "Adjusted", id: m.EventID}
 	d.fingerprint = contentFingerprint("Adjusted", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -156,7 +154,6 @@ func (c *Accounting) HandleOpenedBatch(ctx context.Context, batch []Opened) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOpened))
 }
 
-// accountingOpened is what one Opened does.
 func accountingOpened(m Opened) delivery {
 	d := delivery{message: "Opened", id: m.EventID}
 	d.fingerprint = contentFingerprint("Opened", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -195,7 +192,6 @@ func (c *Accounting) HandlePostedBatch(ctx context.Context, batch []Posted) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPosted))
 }
 
-// accountingPosted is what one Posted does.
 func accountingPosted(m Posted) delivery {
 	d := delivery{message: "Posted", id: m.EventID}
 	d.fingerprint = contentFingerprint("Posted", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -229,7 +225,6 @@ func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
 
-// accountingRefunded is what one Refunded does.
 func accountingRefunded(m Refunded) delivery {
 	d := delivery{message: "Refunded", id: m.EventID}
 	d.fingerprint = contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -268,7 +263,6 @@ func (c *Accounting) HandleCalledBatch(ctx context.Context, batch []Called) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingCalled))
 }
 
-// accountingCalled is what one Called does.
 func accountingCalled(m Called) delivery {
 	d := delivery{message: "Called", id: m.EventID}
 	d.fingerprint = contentFingerprint("Called", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -293,7 +287,6 @@ func (c *Accounting) HandleMergedBatch(ctx context.Context, batch []Merged) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingMerged))
 }
 
-// accountingMerged is what one Merged does.
 func accountingMerged(m Merged) delivery {
 	d := delivery{message: "Merged", id: m.EventID}
 	d.fingerprint = contentFingerprint("Merged", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -320,7 +313,6 @@ func (c *Accounting) HandleSplitBatch(ctx context.Context, batch []Split) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingSplit))
 }
 
-// accountingSplit is what one Split does.
 func accountingSplit(m Split) delivery {
 	d := delivery{message: "Split", id: m.EventID}
 	d.fingerprint = contentFingerprint("Split", "amount int64", m.Amount)
@@ -352,7 +344,6 @@ func (c *Accounting) HandleOrderedBatch(ctx context.Context, batch []Ordered) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrdered))
 }
 
-// accountingOrdered is what one Ordered does.
 func accountingOrdered(m Ordered) delivery {
 	d := delivery{message: "Ordered", id: m.EventID}
 	d.fingerprint = contentFingerprint("Ordered", "amount int64", m.Amount)
@@ -398,7 +389,6 @@ func (c *Accounting) HandleBookedBatch(ctx context.Context, batch []Booked) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBooked))
 }
 
-// accountingBooked is what one Booked does.
 func accountingBooked(m Booked) delivery {
 	d := delivery{message: "Booked", id: m.EventID}
 	d.fingerprint = contentFingerprint("Booked", "account int64", m.Account)
@@ -435,7 +425,6 @@ func (c *Accounting) HandleBookedTwiceBatch(ctx context.Context, batch []BookedT
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingBookedTwice))
 }
 
-// accountingBookedTwice is what one BookedTwice does.
 func accountingBookedTwice(m BookedTwice) delivery {
 	d := delivery{message: "BookedTwice", id: m.EventID}
 	d.fingerprint = contentFingerprint("BookedTwice", "account int64", m.Account)

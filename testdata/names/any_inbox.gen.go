@@ -56,7 +56,6 @@ func (c *Any) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, anyNoted))
 }
 
-// anyNoted is what one Noted does.
 func anyNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

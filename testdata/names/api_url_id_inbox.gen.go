@@ -56,7 +56,6 @@ func (c *APIURLID) HandleNotedBatch(ctx context.Context, batch []Noted) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, apiurlidNoted))
 }
 
-// apiurlidNoted is what one Noted does.
 func apiurlidNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Decode) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, decodeNoted))
 }
 
-// decodeNoted is what one Noted does.
 func decodeNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Errors) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, errorsNoted))
 }
 
-// errorsNoted is what one Noted does.
 func errorsNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

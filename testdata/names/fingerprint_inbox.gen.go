@@ -56,7 +56,6 @@ func (c *Fingerprint) HandleNotedBatch(ctx context.Context, batch []Noted) []Res
 	return c.inbox.applyBatch(ctx, deliveries(batch, fingerprintNoted))
 }
 
-// fingerprintNoted is what one Noted does.
 func fingerprintNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

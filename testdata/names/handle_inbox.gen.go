@@ -56,7 +56,6 @@ func (c *Handle) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, handleNoted))
 }
 
-// handleNoted is what one Noted does.
 func handleNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Inbox) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, inboxNoted))
 }
 
-// inboxNoted is what one Noted does.
 func inboxNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Init) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, initNoted))
 }
 
-// initNoted is what one Noted does.
 func initNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

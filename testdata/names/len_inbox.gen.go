@@ -56,7 +56,6 @@ func (c *Len) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, lenNoted))
 }
 
-// lenNoted is what one Noted does.
 func lenNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

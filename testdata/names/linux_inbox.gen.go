@@ -56,7 +56,6 @@ func (c *Linux) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, linuxNoted))
 }
 
-// linuxNoted is what one Noted does.
 func linuxNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Main) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, mainNoted))
 }
 
-// mainNoted is what one Noted does.
 func mainNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Messages) HandleNotedBatch(ctx context.Context, batch []Noted) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, messagesNoted))
 }
 
-// messagesNoted is what one Noted does.
 func messagesNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

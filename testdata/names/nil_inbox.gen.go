@@ -56,7 +56,6 @@ func (c *Nil) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, nilNoted))
 }
 
-// nilNoted is what one Noted does.
 func nilNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *Settings) HandleNotedBatch(ctx context.Context, batch []Noted) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, settingsNoted))
 }
 
-// settingsNoted is what one Noted does.
 func settingsNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -56,7 +56,6 @@ func (c *String) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, stringNoted))
 }
 
-// stringNoted is what one Noted does.
 func stringNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

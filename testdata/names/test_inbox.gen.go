@@ -56,7 +56,6 @@ func (c *Test) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, testNoted))
 }
 
-// testNoted is what one Noted does.
 func testNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

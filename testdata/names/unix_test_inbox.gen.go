@@ -56,7 +56,6 @@ func (c *UnixTest) HandleNotedBatch(ctx context.Context, batch []Noted) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, unixTestNoted))
 }
 
-// unixTestNoted is what one Noted does.
 func unixTestNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

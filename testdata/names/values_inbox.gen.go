@@ -56,7 +56,6 @@ func (c *Values) HandleNotedBatch(ctx context.Context, batch []Noted) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, valuesNoted))
 }
 
-// valuesNoted is what one Noted does.
 func valuesNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

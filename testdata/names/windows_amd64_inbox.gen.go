@@ -56,7 +56,6 @@ func (c *WindowsAmd64) HandleNotedBatch(ctx context.Context, batch []Noted) []Re
 	return c.inbox.applyBatch(ctx, deliveries(batch, windowsAmd64Noted))
 }
 
-// windowsAmd64Noted is what one Noted does.
 func windowsAmd64Noted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

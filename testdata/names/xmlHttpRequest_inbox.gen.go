@@ -56,7 +56,6 @@ func (c *XMLHTTPRequest) HandleNotedBatch(ctx context.Context, batch []Noted) []
 	return c.inbox.applyBatch(ctx, deliveries(batch, xmlhttpRequestNoted))
 }
 
-// xmlhttpRequestNoted is what one Noted does.
 func xmlhttpRequestNoted(m Noted) delivery {
 	d := delivery{message: "Noted", id: m.ID}
 	d.fingerprint = contentFingerprint("Noted", "")

@@ -63,7 +63,6 @@ func (c *Accounting) HandlePaidBatch(ctx context.Context, batch []Paid) []Result
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingPaid))
 }
 
-// accountingPaid is what one Paid does.
 func accountingPaid(m Paid) delivery {
 	d := delivery{message: "Paid", id: m.EventID}
 	d.fingerprint = contentFingerprint("Paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -102,7 +101,6 @@ func (c *Accounting) HandleRefundedBatch(ctx context.Context, batch []Refunded) 
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingRefunded))
 }
 
-// accountingRefunded is what one Refunded does.
 func accountingRefunded(m Refunded) delivery {
 	d := delivery{message: "Refunded", id: m.EventID}
 	d.fingerprint = contentFingerprint("Refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)

@@ -73,7 +73,6 @@ func (c *Types) HandleSpelledBatch(ctx context.Context, batch []Spelled) []Resul
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelled))
 }
 
-// typesSpelled is what one Spelled does.
 func typesSpelled(m Spelled) delivery {
 	d := delivery{message: "Spelled", id: m.EventID}
 	d.fingerprint = contentFingerprint("Spelled", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
@@ -126,7 +125,6 @@ func (c *Types) HandleSpelledTwiceBatch(ctx context.Context, batch []SpelledTwic
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesSpelledTwice))
 }
 
-// typesSpelledTwice is what one SpelledTwice does.
 func typesSpelledTwice(m SpelledTwice) delivery {
 	d := delivery{message: "SpelledTwice", id: m.EventID}
 	d.fingerprint = contentFingerprint("SpelledTwice", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
@@ -171,7 +169,6 @@ func (c *Types) HandleOrderBatch(ctx context.Context, batch []shop.Order) []Resu
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrder))
 }
 
-// typesOrder is what one Order does.
 func typesOrder(m shop.Order) delivery {
 	var fieldLast any
 	if m.Last != nil {
@@ -252,7 +249,6 @@ func (c *Types) HandleOrderTwiceBatch(ctx context.Context, batch []shop.Order) [
 	return c.inbox.applyBatch(ctx, deliveries(batch, typesOrderTwice))
 }
 
-// typesOrderTwice is what one OrderTwice does.
 func typesOrderTwice(m shop.Order) delivery {
 	var fieldLast any
 	if m.Last != nil {
@@ -325,7 +321,6 @@ func (c *Types) HandleBareBatch(ctx context.Context, batch []Identified[shop.Lin
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[shop.Line]) delivery { return typesBare(e.ID, e.Message) }))
 }
 
-// typesBare is what one Bare does.
 func typesBare(id string, m shop.Line) delivery {
 	d := delivery{message: "Bare", id: id}
 	d.fingerprint = contentFingerprint("Bare", "count int", m.Count)

@@ -63,7 +63,6 @@ func (c *Sum) HandleAddedBatch(ctx context.Context, batch []Added) []Result {
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAdded))
 }
 
-// sumAdded is what one Added does.
 func sumAdded(m Added) delivery {
 	d := delivery{message: "Added", id: m.EventID}
 	d.guarded = sumAddedGuardedSQL
@@ -100,7 +99,6 @@ func (c *Sum) HandleAddedTwiceBatch(ctx context.Context, batch []AddedTwice) []R
 	return c.inbox.applyBatch(ctx, deliveries(batch, sumAddedTwice))
 }
 
-// sumAddedTwice is what one AddedTwice does.
 func sumAddedTwice(m AddedTwice) delivery {
 	d := delivery{message: "AddedTwice", id: m.EventID.String()}
 	d.effect(sumAddedTwiceSQL1, anyRows, m.Amount, m.EventID)

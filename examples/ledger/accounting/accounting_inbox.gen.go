@@ -63,7 +63,6 @@ func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []OrderPaid
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderPaid))
 }
 
-// accountingOrderPaid is what one OrderPaid does.
 func accountingOrderPaid(m OrderPaid) delivery {
 	d := delivery{message: "OrderPaid", id: m.EventID}
 	d.fingerprint = contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -109,7 +108,6 @@ func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []Order
 	return c.inbox.applyBatch(ctx, deliveries(batch, accountingOrderRefunded))
 }
 
-// accountingOrderRefunded is what one OrderRefunded does.
 func accountingOrderRefunded(m OrderRefunded) delivery {
 	d := delivery{message: "OrderRefunded", id: m.EventID}
 	d.fingerprint = contentFingerprint("order.refunded", "amount int64, merchant_id int64, reason *string", m.Amount, m.MerchantID, m.Reason)

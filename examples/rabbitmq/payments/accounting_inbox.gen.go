@@ -79,7 +79,6 @@ func (c *Accounting) HandleOrderPaidBatch(ctx context.Context, batch []Identifie
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderPaid]) delivery { return accountingOrderPaid(e.ID, e.Message) }))
 }
 
-// accountingOrderPaid is what one OrderPaid does.
 func accountingOrderPaid(id string, m OrderPaid) delivery {
 	d := delivery{message: "OrderPaid", id: id}
 	d.fingerprint = contentFingerprint("order.paid", "amount int64, merchant_id int64", m.Amount, m.MerchantID)
@@ -118,7 +117,6 @@ func (c *Accounting) HandleOrderRefundedBatch(ctx context.Context, batch []Ident
 	return c.inbox.applyBatch(ctx, deliveries(batch, func(e Identified[OrderRefunded]) delivery { return accountingOrderRefunded(e.ID, e.Message) }))
 }
 
-// accountingOrderRefunded is what one OrderRefunded does.
 func accountingOrderRefunded(id string, m OrderRefunded) delivery {
 	d := delivery{message: "OrderRefunded", id: id}
 	d.fingerprint = contentFingerprint("order.refunded", "amount int64, merchant_id int64", m.Amount, m.MerchantID)

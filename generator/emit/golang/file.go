@@ -138,7 +138,8 @@ func (f *file) render(preamble string) ([]byte, error) {
 	if err := names.Render(&head); err != nil {
 		return nil, err
 	}
-	parts := slices.Collect(slices.Chunk(f.decls, 16))
+	const together = 8 // each call of go/format has a price
+	parts := slices.Collect(slices.Chunk(f.decls, together))
 	texts := make([]bytes.Buffer, len(parts))
 	failures := make([]error, len(parts))
 	inParallel(len(parts), func(i int) { failures[i] = apart(parts[i]).RenderWithFile(&texts[i], names) })

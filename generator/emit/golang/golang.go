@@ -26,22 +26,16 @@ func SourceLine(spec string) string { return "// Source: " + spec }
 // Files returns the Go files, with paths from the output directory. source is the spec's path from there.
 func Files(m *plan.Model, source string) ([]emit.File, error) {
 	preamble := Header + "\n" + SourceLine(source) + "\n\n"
-	parts := map[string]*file{"inbox_settings.gen.go": settings(m)}
-	if len(m.Structs) > 0 {
-		parts["inbox_messages.gen.go"] = structs(m)
-	}
-	for _, c := range m.Consumers {
-		parts[c.FileName] = consumer(m, c)
-	}
+	outputs := outputs(m)
+	inParallel(len(outputs), func(i int) { outputs[i].render(preamble) })
 	var files []emit.File
 	support := slices.Clone(always)
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		text, err := parts[name].render(preamble)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	for _, o := range outputs {
+		if o.err != nil {
+			return nil, fmt.Errorf("%s: %w", o.name, o.err)
 		}
-		files = append(files, emit.File{Path: name, Text: text})
-		support = slices.AppendSeq(support, maps.Keys(parts[name].needs))
+		files = append(files, emit.File{Path: o.name, Text: o.text})
+		support = slices.AppendSeq(support, maps.Keys(o.needs))
 	}
 	slices.Sort(support)
 	for _, base := range slices.Compact(support) {
@@ -54,6 +48,33 @@ func Files(m *plan.Model, source string) ([]emit.File, error) {
 	}
 	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, nil
+}
+
+// output is a file that depends on the spec.
+type output struct {
+	name    string
+	declare func() *file
+
+	needs map[string]bool // files of the support code
+	text  []byte
+	err   error
+}
+
+func outputs(m *plan.Model) []*output {
+	out := []*output{{name: "inbox_settings.gen.go", declare: func() *file { return settings(m) }}}
+	for _, c := range m.Consumers {
+		out = append(out, &output{name: c.FileName, declare: func() *file { return consumer(m, c) }})
+	}
+	if len(m.Structs) > 0 {
+		out = append(out, &output{name: "inbox_messages.gen.go", declare: func() *file { return structs(m) }})
+	}
+	return out
+}
+
+func (o *output) render(preamble string) {
+	f := o.declare()
+	o.needs = f.needs
+	o.text, o.err = f.render(preamble)
 }
 
 // always are the files of the support code that every package gets; the others go where something they declare is used.

@@ -83,8 +83,7 @@ func (f *file) delivery(c *plan.Consumer, m *plan.Message, detectReuse bool) {
 		steps = append(steps, jen.Id("d").Dot("effect").Call(effect(c, v, s)...))
 	}
 	body := append(append(v.statements, steps...), jen.Return(jen.Id("d")))
-	f.declare(documented(m.FuncName + " is what one " + m.Name + " does.").
-		Func().Id(m.FuncName).Params(append(idParams(m), jen.Id("m").Add(f.messageType(m)))...).Id("delivery").Block(body...))
+	f.declare(jen.Func().Id(m.FuncName).Params(append(idParams(m), jen.Id("m").Add(f.messageType(m)))...).Id("delivery").Block(body...))
 }
 
 // effect is a statement, how many rows its command tag must tell, and its arguments.
