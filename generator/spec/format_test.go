@@ -148,7 +148,7 @@ func TestBytes(t *testing.T) {
 		"empty":          {"", "inboxgen.yaml:1:1: error: the spec is empty: start it with version: 1 [empty-file]\n"},
 		"comment":        {"# nothing\n", "inboxgen.yaml:1:1: error: the spec is empty: start it with version: 1 [empty-file]\n"},
 		"null":           {"~\n", "inboxgen.yaml:1:1: error: the spec is empty: start it with version: 1 [empty-file]\n"},
-		"too large":      {strings.Repeat("#", maxSize+1), "inboxgen.yaml: error: inboxgen.yaml is larger than 1 MiB [file]\n"},
+		"too large":      {strings.Repeat("#", maxSize+1), "inboxgen.yaml: error: inboxgen.yaml is larger than 16 MiB [file]\n"},
 	} {
 		if _, ds := Read(around(test.text), "inboxgen.yaml"); lines(ds) != test.want {
 			t.Errorf("%s: got:\n%s\nwant:\n%s", name, lines(ds), test.want)

@@ -12,8 +12,8 @@ import (
 	"github.com/inboxgen/inboxgen/generator/diag"
 )
 
-// maxSize bounds a spec and each SQL file: far above anything a person writes and reviews.
-const maxSize = 1 << 20
+// maxSize bounds a spec and each SQL file: 10,000 messages take 2 MiB.
+const maxSize = 16 << 20
 
 const bom = "\uFEFF"
 
@@ -52,7 +52,7 @@ func readFile(fsys fs.FS, file string) ([]byte, error) {
 		return nil, readError(err)
 	}
 	if len(data) > maxSize {
-		return nil, errors.New("is larger than 1 MiB")
+		return nil, errors.New("is larger than 16 MiB")
 	}
 	return data, nil
 }
