@@ -124,6 +124,14 @@ consumers:
               VALUES (@id, @amount)
             assume: transactional
             because: it is
+  selling:
+    messages:
+      Sold:
+        fields: {id: int64}
+        id: field:id
+        effects:
+          - sql: |
+              DELETE FROM selling WHERE id = @id
   stock:
     messages:
       Moved:
@@ -193,7 +201,7 @@ var mistakes = []mistake{
 	inSpec("jobs: [go]", "jobs: [go, pg_cron]"),
 	inSpec("metrics: none", "metrics: statsd"),
 	inSpec("tests: false", "tests: true"),
-	inSpec("  accounting:\n", "  account-ing:\n"),
+	inSpec("  selling:\n", "  sell-ing:\n"),
 	inSpec("name: ledger", "name: "),
 	inSpec("topics: [payments]", "topics: [pay ments, payments.dlq]"),
 	inSpec("group: accounting", "group: *accounting"),
@@ -202,7 +210,7 @@ var mistakes = []mistake{
 	inSpec("redelivery: 6h", "redelivery: 6 hours"),
 	inSpec("replay: 7d", "replay: 30"),
 	inSpec("      Noted:\n", "      noted:\n"),
-	inSpec("type: order.paid", "type: Sent"),
+	inSpec("type: order.paid", "type: Refunded"),
 	inSpec("extra: int", "ex-tra: int"),
 	inSpec("merchant_id: int64", "merchant_id: int46"),
 	inSpec("amount: int64\n          note", "amount: [int64]\n          note"),
@@ -243,6 +251,7 @@ var mistakes = []mistake{
 	{"shop/inboxgen.lock", "", "create-inbox:public.inbox:text migrations/1_gone.sql 0\n"},
 	{"shop/inbox.gen.go", "", "package shop\n"},
 	{"shop/billing_inbox.gen.go", "", "package shop\n"},
+	{"shop/mine.go", "", "package shop\n\ntype Billing struct{}\n\nvar Outcome, Sent int\n\nfunc (a *Accounting) HandleRefundedTx() {}\n"},
 }
 
 var mistakenTypes = []mistake{

@@ -72,6 +72,7 @@ func (g *run) generate(file string) {
 	if !m.Spec.Output.Dir.Broken {
 		g.result.Files = g.code(m)
 		g.claim(m, g.result.Files)
+		g.clashes(m, g.result.Files)
 	}
 	migrations, diags := migration.Files(g.fsys, m, g.options.Now)
 	g.diags.Add(diags...)

@@ -3,7 +3,6 @@ package generator
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -45,25 +44,25 @@ func (g *run) packageName(s *spec.Spec) string {
 
 // existingPackage returns the package clause of a Go file in dir that we did not generate.
 func (g *run) existingPackage(dir string) (name, file string) {
-	entries, err := fs.ReadDir(g.fsys, dir)
+	g.ownFiles(dir, func(at string, text []byte) bool {
+		if strings.HasSuffix(at, "_test.go") {
+			return true
+		}
+		clause, ok := packageClause(text)
+		if ok {
+			name, file = clause, at
+		}
+		return !ok
+	})
+	return name, file
+}
+
+func packageClause(text []byte) (name string, ok bool) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
 	if err != nil {
-		return "", ""
+		return "", false
 	}
-	for _, e := range entries {
-		file := path.Join(dir, e.Name())
-		if e.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		text, err := fs.ReadFile(g.fsys, file)
-		if err != nil || isGenerated(text) {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
-		if err == nil && !isIgnored(text) {
-			return parsed.Name.Name, file
-		}
-	}
-	return "", ""
+	return parsed.Name.Name, true
 }
 
 // isIgnored reports whether a file is left out of its package, as helper programs beside a package are.

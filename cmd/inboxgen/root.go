@@ -147,7 +147,13 @@ func (a *app) report(p project, diags []diag.Diagnostic) error {
 	shown := slices.Clone(diags)
 	for i := range shown {
 		shown[i].Pos.File = a.shown(p, shown[i].Pos.File)
-		shown[i].Message = strings.ReplaceAll(shown[i].Message, p.spec+":", a.shown(p, p.spec)+":") // other positions
+		var mentions []string
+		for _, at := range shown[i].Mentions {
+			mentions = append(mentions, at.String())
+			at.File = a.shown(p, at.File)
+			mentions = append(mentions, at.String())
+		}
+		shown[i].Message = strings.NewReplacer(mentions...).Replace(shown[i].Message)
 	}
 	source := func(file string) []byte {
 		text, err := os.ReadFile(filepath.Join(a.dir, filepath.FromSlash(file)))

@@ -44,6 +44,7 @@ type Diagnostic struct {
 	Severity Severity
 	Rule     string
 	Message  string
+	Mentions []Position // other places that Message has, as their String
 }
 
 // String is the one-line text form.
@@ -58,12 +59,22 @@ type List struct {
 
 // Errorf adds an error.
 func (l *List) Errorf(pos Position, rule, format string, args ...any) {
-	l.Add(Diagnostic{Pos: pos, Severity: Error, Rule: rule, Message: fmt.Sprintf(format, args...)})
+	l.add(pos, Error, rule, format, args)
 }
 
 // Warnf adds a warning.
 func (l *List) Warnf(pos Position, rule, format string, args ...any) {
-	l.Add(Diagnostic{Pos: pos, Severity: Warning, Rule: rule, Message: fmt.Sprintf(format, args...)})
+	l.add(pos, Warning, rule, format, args)
+}
+
+func (l *List) add(pos Position, severity Severity, rule, format string, args []any) {
+	d := Diagnostic{Pos: pos, Severity: severity, Rule: rule, Message: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if p, ok := a.(Position); ok {
+			d.Mentions = append(d.Mentions, p)
+		}
+	}
+	l.Add(d)
 }
 
 // Add appends diagnostics.
@@ -84,5 +95,11 @@ func (l *List) Sorted() []Diagnostic {
 			cmp.Compare(a.Pos.Column, b.Pos.Column),
 		)
 	})
-	return slices.Compact(out)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(out, func(d Diagnostic) bool {
+		text := d.String()
+		again := seen[text]
+		seen[text] = true
+		return again
+	})
 }

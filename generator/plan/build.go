@@ -32,11 +32,12 @@ func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Mes
 		},
 		types:  types,
 		schema: schema,
-		names:  map[string]declared{},
-		files:  map[string]declared{},
+		names:  map[string]Origin{},
+		own:    map[string]bool{},
+		files:  map[string]Origin{},
 	}
 	for _, name := range supportNames() {
-		b.names[name] = declared{what: "a name of the generated support code"}
+		b.names[name] = Origin{What: "a name of the generated support code"}
 	}
 	for _, c := range s.Consumers {
 		b.consumer(c)
@@ -44,6 +45,7 @@ func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Mes
 	b.resolveEffects()
 	b.structs()
 	b.model.Reserved = b.reserved()
+	b.model.origins = b.origins()
 	return b.model, b.diags.Sorted()
 }
 
@@ -51,15 +53,10 @@ type builder struct {
 	model  *Model
 	types  map[*spec.Message]*gotype.Message
 	schema *pgsql.Schema
-	names  map[string]declared
-	files  map[string]declared // by name in lower case
+	names  map[string]Origin
+	files  map[string]Origin // by name in lower case
+	own    map[string]bool   // names of types that the user declares
 	diags  diag.List
-}
-
-// declared is a name and what in the spec it comes from.
-type declared struct {
-	what string
-	pos  diag.Position
 }
 
 // declare registers a package-level Go name, or says which two things would both be called so.
@@ -67,11 +64,11 @@ func (b *builder) declare(name, what string, pos diag.Position) bool {
 	old, taken := b.names[name]
 	switch {
 	case !taken:
-		b.names[name] = declared{what, pos}
-	case old.pos.Line == 0:
-		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, which is %s; give it another name", what, name, old.what)
+		b.names[name] = Origin{What: what, Pos: pos}
+	case old.Pos.Line == 0:
+		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, which is %s; give it another name", what, name, old.What)
 	default:
-		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, as is %s (%s); rename one of them", what, name, old.what, old.pos)
+		b.diags.Errorf(pos, "go-name", "%s would be the Go name %s, as is %s (%s); rename one of them", what, name, old.What, old.Pos)
 	}
 	return !taken
 }
@@ -80,10 +77,10 @@ func (b *builder) declare(name, what string, pos diag.Position) bool {
 func (b *builder) declareFile(name, what string, pos diag.Position) {
 	folded := strings.ToLower(name)
 	if old, taken := b.files[folded]; taken {
-		b.diags.Errorf(pos, "file-name", "%s would be written to %s, the file of %s (%s) where case makes no difference; rename one of them", what, name, old.what, old.pos)
+		b.diags.Errorf(pos, "file-name", "%s would be written to %s, the file of %s (%s) where case makes no difference; rename one of them", what, name, old.What, old.Pos)
 		return
 	}
-	b.files[folded] = declared{what, pos}
+	b.files[folded] = Origin{What: what, Pos: pos}
 }
 
 func (b *builder) consumer(s *spec.Consumer) {
@@ -145,10 +142,12 @@ func (b *builder) messageNames(c *Consumer, methods map[string]string, m *Messag
 	}
 }
 
+// suffixes are of the names of the methods that a message, and the dispatcher, have.
+var suffixes = []string{"", "Tx", "Batch"}
+
 // methodClash says what of a consumer would have a method of one name with those of the message, or returns "". methods
 // has, by what follows Handle, whose method it is.
 func methodClash(methods map[string]string, name string) string {
-	suffixes := []string{"", "Tx", "Batch"}
 	for _, suffix := range suffixes {
 		if owner := methods[name+suffix]; owner != "" {
 			return owner
@@ -223,6 +222,7 @@ func (b *builder) structs() {
 			case !ok:
 				first[m.Go.Name] = m
 				b.declare(m.Go.Name, "go_type "+m.Spec.GoType.Value, m.Spec.GoType.Pos)
+				b.own[m.Go.Name] = true
 			case m.Go.Inline != other.Go.Inline:
 				b.diags.Errorf(m.Spec.Key.Pos, "go-name", "message %s would be the Go type %s, as is message %s (%s); rename one of them", m.Name, m.Go.Name, other.Name, other.Spec.Key.Pos)
 			case m.Go.Whole() && other.Go.Whole() && !m.Go.SameFields(other.Go):

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -58,6 +59,30 @@ func declaredNames(d ast.Decl) []string {
 			case *ast.ValueSpec:
 				for _, n := range s.Names {
 					out = append(out, n.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// origins returns what the generated names come from, but for those of the support code.
+func (b *builder) origins() map[string]Origin {
+	out := map[string]Origin{}
+	for name, o := range b.names {
+		if o.Pos.Line > 0 && !b.own[name] {
+			out[name] = o
+		}
+	}
+	for _, c := range b.model.Consumers {
+		if _, named := out[c.GoName]; !named {
+			continue
+		}
+		for _, suffix := range suffixes {
+			out[c.GoName+".Handle"+suffix] = Origin{"the dispatcher of consumer " + c.Spec.Key.Value, c.Spec.Key.Pos}
+			for _, m := range c.Messages {
+				if !m.Spec.Key.Broken {
+					out[c.GoName+".Handle"+m.Name+suffix] = Origin{fmt.Sprintf("message %s of consumer %s", m.Name, c.Spec.Key.Value), m.Spec.Key.Pos}
 				}
 			}
 		}

@@ -3,8 +3,11 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/gotype"
 	"github.com/inboxgen/inboxgen/generator/pgsql"
 	"github.com/inboxgen/inboxgen/generator/spec"
@@ -19,7 +22,25 @@ type Model struct {
 	Consumers []*Consumer
 	Structs   []*gotype.Message // inline messages, declared once each, by name
 	Reserved  map[string]bool   // names that an import must not have
+
+	origins map[string]Origin
 }
+
+// Origin is what in the spec a Go name comes from.
+type Origin struct {
+	What string
+	Pos  diag.Position
+}
+
+// Origin returns what a name of the generated code comes from, or a method as Type.Method. Names of the support code come
+// from nothing in the spec.
+func (m *Model) Origin(name string) (Origin, bool) {
+	o, ok := m.origins[name]
+	return o, ok
+}
+
+// Names lists the names that have an Origin, sorted.
+func (m *Model) Names() []string { return slices.Sorted(maps.Keys(m.origins)) }
 
 // Consumer is one generated type.
 type Consumer struct {

@@ -1,0 +1,33 @@
+// Package shop has what the user wrote beside the generated code, under names that this has too.
+package shop
+
+import "github.com/inboxgen/inboxgen/testdata/imports/inbox"
+
+// Accounting is a consumer.
+type Accounting struct{}
+
+// Handle goes with the type.
+func (Accounting) Handle() {}
+
+// NewBilling is a constructor.
+func NewBilling() {}
+
+// Paid is a message, after a name of more than ASCII.
+type (
+	Größe string
+	Paid  struct{ Größe Größe }
+)
+
+const accountingRefundedSQL = "SELECT 1"
+
+var (
+	// Outcome is of the support code, and pgx is imported.
+	Outcome, pgx = accountingRefundedSQL, inbox.Message{}
+
+	_ = pgx
+)
+
+// Charge is the user's own message: the generated code uses it.
+type Charge struct {
+	Amount int64 `json:"amount"`
+}

@@ -1,0 +1,4 @@
+package shop
+
+// Option is of the support code.
+type Option int

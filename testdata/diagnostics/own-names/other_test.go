@@ -1,0 +1,4 @@
+package shop_test
+
+// Delivery is of another package.
+type Delivery int

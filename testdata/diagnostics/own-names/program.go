@@ -1,0 +1,6 @@
+//go:build ignore
+
+package main
+
+// Result is of another package.
+type Result int
