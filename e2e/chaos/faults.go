@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,16 +25,29 @@ var allFaults = []fault{
 	{"consumer killed", 20, func(w *world, _ context.Context) error { return w.signal(syscall.SIGKILL) }},
 	{"consumer replaced", 10, func(w *world, _ context.Context) error { return w.signal(syscall.SIGTERM) }},
 	{"consumer frozen", 6, (*world).freeze},
-	{"database connections cut", 18, func(w *world, _ context.Context) error { w.database.cut(); return nil }},
+	{"database connections cut", 18, func(w *world, _ context.Context) error { w.database.Cut(); return nil }},
 	{"answers to COMMIT lost", 18, func(w *world, _ context.Context) error {
-		w.database.cutAnswers("COMMIT\x00", 1+w.random.Int64N(4))
+		w.commits.left.Store(1 + w.random.Int64N(4))
 		return nil
 	}},
 	{"backends terminated", 10, (*world).terminate},
-	{"queue connections cut", 10, func(w *world, _ context.Context) error { w.queue.cut(); return nil }},
+	{"queue connections cut", 10, func(w *world, _ context.Context) error { w.queue.Cut(); return nil }},
 	{"PostgreSQL crashed", 4, (*world).crashPostgres},
 	{"Kafka crashed", 2, func(w *world, ctx context.Context) error { return restart(ctx, w.kafka) }},
 	{"RabbitMQ crashed", 2, func(w *world, ctx context.Context) error { return restart(ctx, w.rabbitmq) }},
+}
+
+// lostCommits ends connections instead of passing on that a transaction was committed: what was done is done, and the client
+// does not know.
+type lostCommits struct{ left atomic.Int64 }
+
+func (l *lostCommits) watch() testenv.Watch {
+	return func(answer []byte) (int, bool) {
+		if bytes.Contains(answer, []byte("COMMIT\x00")) && l.left.Add(-1) >= 0 {
+			return 0, true
+		}
+		return len(answer), false
+	}
 }
 
 func (w *world) breakSomething(ctx context.Context) error {

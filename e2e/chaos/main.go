@@ -50,10 +50,11 @@ func exit(err error) {
 type world struct {
 	random   *rand.Rand
 	postgres *testenv.Server
-	database *proxy // in front of it
+	database *testenv.Proxy // in front of it
+	commits  lostCommits    // of connections through it
 	kafka    *testenv.Broker
 	rabbitmq *testenv.Broker
-	queue    *proxy // in front of it
+	queue    *testenv.Proxy // in front of it
 	fleets   []*fleet
 
 	streams [2]*stream // of Kafka and of RabbitMQ
@@ -117,7 +118,7 @@ func (w *world) start(ctx context.Context, postgres int, log io.Writer) (err err
 	if _, err := conn.Exec(ctx, `INSERT INTO account (broker, id) SELECT b, i FROM unnest(ARRAY['kafka', 'rabbitmq']) AS b, generate_series(1, $1) AS i`, accounts); err != nil {
 		return err
 	}
-	if w.database, err = newProxy(fmt.Sprintf("%s:%d", conn.Config().Host, conn.Config().Port)); err != nil {
+	if w.database, err = testenv.NewProxy(fmt.Sprintf("%s:%d", conn.Config().Host, conn.Config().Port), nil, w.commits.watch); err != nil {
 		return err
 	}
 	if w.kafka, err = testenv.StartKafka(ctx); err != nil {
@@ -126,16 +127,16 @@ func (w *world) start(ctx context.Context, postgres int, log io.Writer) (err err
 	if w.rabbitmq, err = testenv.StartRabbitMQ(ctx); err != nil {
 		return err
 	}
-	if w.queue, err = newProxy(w.rabbitmq.Addr); err != nil {
+	if w.queue, err = testenv.NewProxy(w.rabbitmq.Addr, nil, nil); err != nil {
 		return err
 	}
 	if err := w.topology(ctx); err != nil {
 		return err
 	}
-	url := "postgres://postgres@" + w.database.addr() + "/postgres?sslmode=disable&pool_max_conns=8"
+	url := "postgres://postgres@" + w.database.Addr() + "/postgres?sslmode=disable&pool_max_conns=8"
 	w.fleets = []*fleet{
 		{setting: setting{Database: url, Kafka: w.kafka.Addr}, log: log},
-		{setting: setting{Database: url, RabbitMQ: w.queue.addr()}, log: log},
+		{setting: setting{Database: url, RabbitMQ: w.queue.Addr()}, log: log},
 	}
 	for i, f := range w.fleets {
 		if err := f.start(3 - i); err != nil {
@@ -181,7 +182,7 @@ func (w *world) send(ctx context.Context, messages, faults int) error {
 		return err
 	}
 	defer client.Close()
-	sender := &rabbitmqSender{addr: w.queue.addr()}
+	sender := &rabbitmqSender{addr: w.queue.Addr()}
 	defer sender.close()
 	for sent := 0; sent < messages; {
 		n := min(max(messages/max(faults, 1), 1), messages-sent)
@@ -215,6 +216,11 @@ func (w *world) close() error {
 	var errs []error
 	for _, f := range w.fleets {
 		f.stop()
+	}
+	for _, p := range []*testenv.Proxy{w.database, w.queue} {
+		if p != nil {
+			p.Close()
+		}
 	}
 	if w.postgres != nil {
 		errs = append(errs, w.postgres.Close())
