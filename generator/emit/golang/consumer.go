@@ -48,11 +48,11 @@ func (f *file) dispatcher(c *plan.Consumer) {
 	d := jen.Id("d").Id("Delivery")
 	decode := jen.Id(c.DecodeFunc())
 	f.method(c, "Handle", "decodes a message by its wire type and applies it in a transaction of its own.",
-		[]jen.Code{d}, inbox("handle", jen.Id("ctx"), jen.Id("d"), decode))
+		[]jen.Code{d}, inbox("handle", ctxName, dName, decode))
 	f.methodTx(c, "HandleTx", "decodes a message by its wire type and applies it inside tx. After an error tx must be rolled back.",
-		[]jen.Code{d}, inbox("handleTx", jen.Id("ctx"), jen.Id("tx"), jen.Id("d"), decode))
+		[]jen.Code{d}, inbox("handleTx", ctxName, txName, dName, decode))
 	f.methodBatch(c, "HandleBatch", "decodes messages by their wire types and applies them in their order, as many as possible in\none transaction. It returns what became of each.",
-		jen.Id("Delivery"), inbox("handleBatch", jen.Id("ctx"), jen.Id("batch"), decode))
+		jen.Id("Delivery"), inbox("handleBatch", ctxName, batchName, decode))
 	f.declare(documented(c.DecodeFunc()+" decodes a message by its wire type.").
 		Func().Id(c.DecodeFunc()).Params(d).Params(jen.Id("delivery"), jen.Error()).Block(f.decodeByType(c)))
 }
@@ -97,8 +97,11 @@ func receive(c *plan.Consumer, name, doc string) *jen.Statement {
 	return documented(name + " " + doc).Func().Params(jen.Id("c").Op("*").Id(c.GoName)).Id(name)
 }
 
-// What stands in every method; rendering does not change it.
+// What stands in many places; rendering does not change it.
 var (
+	batchName, ctxName, dName = jen.Id("batch"), jen.Id("ctx"), jen.Id("d")
+	mName, txName             = jen.Id("m"), jen.Id("tx")
+
 	ctxParam = jen.Id("ctx").Qual("context", "Context")
 	txParam  = jen.Id("tx").Qual(pgxPath, "Tx")
 	outcome  = jen.Params(jen.Id("Outcome"), jen.Error())

@@ -23,14 +23,14 @@ func message(m *plan.Model, c *plan.Consumer, message *plan.Message) *file {
 func (f *file) handlers(c *plan.Consumer, m *plan.Message) {
 	name := "Handle" + m.Name
 	params := append(idParams(m), jen.Id("m").Add(f.messageType(m)))
-	call := func() jen.Code { return jen.Id(m.FuncName).Call(append(idNames(m), jen.Id("m"))...) }
+	call := jen.Id(m.FuncName).Call(append(idNames(m), mName)...)
 	f.method(c, name, "applies one "+m.Name+" in a transaction of its own.",
-		params, inbox("apply", jen.Id("ctx"), call()))
+		params, inbox("apply", ctxName, call))
 	f.methodTx(c, name+"Tx", "applies one "+m.Name+" inside tx. After an error tx must be rolled back.",
-		params, inbox("applyTx", jen.Id("ctx"), jen.Id("tx"), call()))
+		params, inbox("applyTx", ctxName, txName, call))
 	element, of := f.batchElement(m)
 	f.methodBatch(c, name+"Batch", "applies messages in their order, as HandleBatch does.",
-		element, inbox("applyBatch", jen.Id("ctx"), jen.Id("deliveries").Call(jen.Id("batch"), of)))
+		element, inbox("applyBatch", ctxName, jen.Id("deliveries").Call(batchName, of)))
 }
 
 // batchElement returns the type that a batch of a message has, and the function that makes a delivery of one.
@@ -56,9 +56,9 @@ func (f *file) decode(m *plan.Message) jen.Code {
 	of := jen.Id(m.FuncName)
 	if id := f.idFromDelivery(m); id != nil {
 		of = jen.Func().Params(jen.Id("m").Add(f.messageType(m))).Id("delivery").Block(
-			jen.Return(jen.Id(m.FuncName).Call(append(id, jen.Id("m"))...)))
+			jen.Return(jen.Id(m.FuncName).Call(append(id, mName)...)))
 	}
-	args := []jen.Code{jen.Id("d"), jen.Lit(m.Name), of}
+	args := []jen.Code{dName, jen.Lit(m.Name), of}
 	if m.Go.Proto {
 		return f.support("protobuf", "decodeProtobuf").Call(args...)
 	}
@@ -82,7 +82,7 @@ func (f *file) delivery(c *plan.Consumer, m *plan.Message, detectReuse bool) {
 	for _, s := range m.Effects {
 		steps = append(steps, jen.Id("d").Dot("effect").Call(effect(c, v, s)...))
 	}
-	body := append(append(v.statements, steps...), jen.Return(jen.Id("d")))
+	body := append(append(v.statements, steps...), jen.Return(dName))
 	f.declare(jen.Func().Id(m.FuncName).Params(append(idParams(m), jen.Id("m").Add(f.messageType(m)))...).Id("delivery").Block(body...))
 }
 
@@ -180,7 +180,7 @@ func (f *file) idFromDelivery(m *plan.Message) []jen.Code {
 		return []jen.Code{jen.Id("d").Dot("ID")}
 	default:
 		attribute := func(name string) jen.Code {
-			return f.support("cloudevents", "cloudEvent").Call(jen.Id("d"), jen.Lit(name))
+			return f.support("cloudevents", "cloudEvent").Call(dName, jen.Lit(name))
 		}
 		return []jen.Code{attribute("source"), attribute("id")}
 	}

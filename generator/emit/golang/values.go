@@ -17,11 +17,12 @@ type values struct {
 	file       *file
 	message    *plan.Message
 	statements []jen.Code
-	locals     map[string]string // by name, the path of the field that it holds
+	fields     map[string]jen.Code // by path
+	locals     map[string]string   // by name, the path of the field that it holds
 }
 
 func newValues(f *file, m *plan.Message) *values {
-	return &values{file: f, message: m, locals: map[string]string{}}
+	return &values{file: f, message: m, fields: map[string]jen.Code{}, locals: map[string]string{}}
 }
 
 // arg is the value of a parameter.
@@ -54,24 +55,31 @@ func (v *values) id() jen.Code {
 
 // idText converts a field that is not nil to a string.
 func (v *values) idText(f gotype.Field) jen.Code {
-	value := selector(f.Steps)
-	plain := dereferenced(f)
 	switch f.Type.IDKind() {
 	case gotype.IDString:
-		return plain
+		return dereferenced(f)
 	case gotype.IDConverted:
-		return jen.String().Call(plain)
+		return jen.String().Call(dereferenced(f))
 	case gotype.IDInteger:
-		return v.file.qualified("strconv", "FormatInt").Call(jen.Int64().Call(plain), jen.Lit(10))
+		return v.file.qualified("strconv", "FormatInt").Call(jen.Int64().Call(dereferenced(f)), jen.Lit(10))
 	case gotype.IDUnsigned:
-		return v.file.qualified("strconv", "FormatUint").Call(jen.Uint64().Call(plain), jen.Lit(10))
+		return v.file.qualified("strconv", "FormatUint").Call(jen.Uint64().Call(dereferenced(f)), jen.Lit(10))
 	default:
-		return value.Dot("String").Call()
+		return selector(f.Steps).Dot("String").Call()
 	}
 }
 
 // field is the value of a field, ready to be a parameter: nil when it, or anything on the way to it, is nil.
 func (v *values) field(f gotype.Field) jen.Code {
+	value, known := v.fields[f.Path]
+	if !known {
+		value = v.take(f)
+		v.fields[f.Path] = value
+	}
+	return value
+}
+
+func (v *values) take(f gotype.Field) jen.Code {
 	through := f.Steps[:len(f.Steps)-1]
 	if f.Type.Use != gotype.AsIs {
 		through = f.Steps // converting needs what a pointer points to
@@ -103,23 +111,21 @@ func (v *values) local(name, typ string, steps []gotype.Step, path string, value
 
 // converted applies what the field's type needs before pgx can encode it in every mode.
 func (v *values) converted(f gotype.Field) jen.Code {
-	value := selector(f.Steps)
-	plain := dereferenced(f)
 	switch f.Type.Use {
 	case gotype.AsJSON:
-		return v.file.support("values", "jsonText").Call(value)
+		return v.file.support("values", "jsonText").Call(selector(f.Steps))
 	case gotype.AsStrings:
-		return v.file.support("values", "stringList").Call(plain)
+		return v.file.support("values", "stringList").Call(dereferenced(f))
 	case gotype.AsTexts:
-		return v.file.support("values", "textList").Call(plain)
+		return v.file.support("values", "textList").Call(dereferenced(f))
 	case gotype.AsList:
-		return jen.Index().Add(v.file.typeOf(elem(f.Type))).Call(plain)
+		return jen.Index().Add(v.file.typeOf(elem(f.Type))).Call(dereferenced(f))
 	case gotype.AsTime:
-		return value.Dot("AsTime").Call()
+		return selector(f.Steps).Dot("AsTime").Call()
 	case gotype.AsUUID:
-		return v.file.qualified(pgtypePath, "UUID").Values(pair("Bytes", plain), pair("Valid", jen.True()))
+		return v.file.qualified(pgtypePath, "UUID").Values(pair("Bytes", dereferenced(f)), pair("Valid", jen.True()))
 	default:
-		return value
+		return selector(f.Steps)
 	}
 }
 
