@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/gotype"
+	"github.com/inboxgen/inboxgen/generator/parallel"
 	"github.com/inboxgen/inboxgen/generator/pgsql"
 	"github.com/inboxgen/inboxgen/generator/spec"
 )
@@ -189,16 +189,11 @@ func (b *builder) resolveEffects() {
 			tasks = append(tasks, &task{c: c, m: m})
 		}
 	}
-	var wg sync.WaitGroup
-	for part := range slices.Chunk(tasks, max(1, (len(tasks)+15)/16)) {
-		wg.Go(func() {
-			for _, t := range part {
-				r := effectResolver{inbox: b.model.Inbox, postgres: b.model.Spec.Postgres.Value, schema: b.schema, consumer: t.c, message: t.m, diags: &t.diags}
-				r.resolve()
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(tasks), func(i int) {
+		t := tasks[i]
+		r := effectResolver{inbox: b.model.Inbox, postgres: b.model.Spec.Postgres.Value, schema: b.schema, consumer: t.c, message: t.m, diags: &t.diags}
+		r.resolve()
+	})
 	for _, t := range tasks {
 		b.diags.Add(t.diags.Sorted()...)
 	}

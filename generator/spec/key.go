@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/inboxgen/inboxgen/generator/diag"
+	"github.com/inboxgen/inboxgen/generator/parallel"
 )
 
 // A kind is what a scalar may be. Parse gets the text as written, so that no value is reinterpreted on the way: 010
@@ -207,7 +208,9 @@ func named[T any](name string, into *[]T, what string, names kind[string], item 
 			if ok && len(v.node.Content) == 0 {
 				d.Errorf(d.pos(v.node), "invalid-value", "%s is empty: write %s", v.name, what)
 			}
-			for _, e := range entries {
+			read := make([]*T, len(entries))
+			d.share(len(entries), func(d *decoder, i int) {
+				e := entries[i]
 				_, err := names.parse(e.name)
 				switch {
 				case e.broken && e.name == "":
@@ -217,10 +220,36 @@ func named[T any](name string, into *[]T, what string, names kind[string], item 
 					e.broken = true
 				}
 				if t, ok := item(d, At[string]{Value: e.name, Pos: e.at, Set: !e.broken, Broken: e.broken}, e); ok {
-					*into = append(*into, t)
+					read[i] = &t
+				}
+			})
+			for _, t := range read {
+				if t != nil {
+					*into = append(*into, *t)
 				}
 			}
 		},
+	}
+}
+
+// share calls read with 0 to n-1: side by side when there are many, each part with a decoder of its own.
+func (d *decoder) share(n int, read func(d *decoder, i int)) {
+	const together = 64
+	if n <= together {
+		for i := range n {
+			read(d, i)
+		}
+		return
+	}
+	parts := make([]decoder, (n+together-1)/together)
+	parallel.Do(len(parts), func(p int) {
+		parts[p] = decoder{fsys: d.fsys, file: d.file, lines: d.lines}
+		for i := p * together; i < min(n, (p+1)*together); i++ {
+			read(&parts[p], i)
+		}
+	})
+	for p := range parts {
+		d.Add(parts[p].Sorted()...)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/inboxgen/inboxgen/generator/parallel"
 	"github.com/inboxgen/inboxgen/generator/plan"
 )
 
@@ -27,7 +28,7 @@ func consumer(m *plan.Model, c *plan.Consumer) *file {
 	f.dispatcher(c)
 	f.source(c)
 	parts := make([]*file, len(c.Messages))
-	inParallel(len(parts), func(i int) { parts[i] = message(m, c, c.Messages[i]) })
+	parallel.Do(len(parts), func(i int) { parts[i] = message(m, c, c.Messages[i]) })
 	for _, part := range parts {
 		f.add(part)
 	}

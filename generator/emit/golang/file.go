@@ -7,15 +7,13 @@ import (
 	"io"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/inboxgen/inboxgen/generator/parallel"
 	"github.com/inboxgen/inboxgen/generator/plan"
 )
 
@@ -142,7 +140,7 @@ func (f *file) render(preamble string) ([]byte, error) {
 	parts := slices.Collect(slices.Chunk(f.decls, together))
 	texts := make([]bytes.Buffer, len(parts))
 	failures := make([]error, len(parts))
-	inParallel(len(parts), func(i int) { failures[i] = apart(parts[i]).RenderWithFile(&texts[i], names) })
+	parallel.Do(len(parts), func(i int) { failures[i] = apart(parts[i]).RenderWithFile(&texts[i], names) })
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
@@ -164,20 +162,6 @@ func apart(decls []*jen.Statement) *jen.Statement {
 		out.Line().Line().Add(d)
 	}
 	return out
-}
-
-// inParallel calls f with 0 to n-1, on all processors.
-func inParallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	group.Wait()
 }
 
 // names returns a file of jennifer's in which every import has its name already, so that rendering declarations with it

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/inboxgen/inboxgen/generator/emit"
+	"github.com/inboxgen/inboxgen/generator/parallel"
 	"github.com/inboxgen/inboxgen/generator/plan"
 	"github.com/inboxgen/inboxgen/templates"
 )
@@ -27,7 +28,7 @@ func SourceLine(spec string) string { return "// Source: " + spec }
 func Files(m *plan.Model, source string) ([]emit.File, error) {
 	preamble := Header + "\n" + SourceLine(source) + "\n\n"
 	outputs := outputs(m)
-	inParallel(len(outputs), func(i int) { outputs[i].render(preamble) })
+	parallel.Do(len(outputs), func(i int) { outputs[i].render(preamble) })
 	var files []emit.File
 	support := slices.Clone(always)
 	for _, o := range outputs {
