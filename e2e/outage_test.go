@@ -22,6 +22,7 @@ import (
 type watching struct {
 	slog.Handler
 	retries atomic.Int64
+	reason  atomic.Value // of the last retry
 }
 
 func (w *watching) Enabled(context.Context, slog.Level) bool { return true }
@@ -29,6 +30,12 @@ func (w *watching) Enabled(context.Context, slog.Level) bool { return true }
 func (w *watching) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == "will be tried again" {
 		w.retries.Add(1)
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "error" {
+				w.reason.Store(a.Value.String())
+			}
+			return true
+		})
 	}
 	return nil
 }

@@ -348,6 +348,80 @@ func TestRabbitMQDeadLetterTakesNothing(t *testing.T) {
 	}
 }
 
+// TestRabbitMQDeadLetterExchange has an exchange for dead letters that is not there, routes nowhere, or goes away: the message
+// stays in its queue, and the log says why, until the exchange takes it.
+func TestRabbitMQDeadLetterExchange(t *testing.T) {
+	t.Parallel()
+	for name, reason := range map[string]string{"missing": "NOT_FOUND", "unbound": "NO_ROUTE", "deleted": "NOT_FOUND"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &database{url: testenv.Postgres(t, 18).Database(t)}
+			pool := db.with(t, "brokers")
+			accounts(t, pool, 1)
+			q := newQueue(t, testenv.RabbitMQ(t), nil)
+			exchange := q.name + ".exchange"
+			declare := func() {
+				if err := q.channel.ExchangeDeclare(exchange, amqp.ExchangeDirect, true, false, false, false, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			bind := func() {
+				if err := q.channel.QueueBind(q.dead, "lost", exchange, false, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			remove := func() error { return q.channel.ExchangeDelete(exchange, false, false) }
+			t.Cleanup(func() { _ = remove() })
+			log := &watching{Handler: slog.DiscardHandler}
+			c := brokers.NewQueue(pool, brokers.WithLogger(slog.New(log)))
+			options := brokers.RabbitMQOptions{DeadLetterExchange: exchange, DeadLetterKey: "lost"}
+			stop := q.consume(c, options)
+			before := 0
+			switch name {
+			case "unbound":
+				declare()
+			case "deleted":
+				declare()
+				bind()
+				q.publish("Paid", "before", 404)
+				before = 1
+				settled(t, func() bool { return q.size(q.dead) == 1 })
+				if err := remove(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			q.publish("Paid", "lost", 404)
+			q.publish("Paid", "good", 1)
+			for range 2 { // the second time with a consumer that has not published before
+				from := log.retries.Load()
+				settled(t, func() bool { return log.retries.Load() > from+3 })
+				if text := log.reason.Load().(string); !strings.Contains(text, fmt.Sprintf("%v: exchange %q", brokers.ErrDeadLetter, exchange)) || !strings.Contains(text, reason) {
+					t.Errorf("%s", text)
+				}
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+				settled(t, func() bool { n := q.size(q.name); return n == 1 || n == 2 }) // "good" may be acknowledged
+				stop = q.consume(c, options)
+			}
+			declare()
+			bind()
+			settled(t, func() bool { return q.size(q.dead) == before+1 })
+			waitFor(t, pool, "SELECT balance = 1 FROM account WHERE id = 1")
+			q.emptied(stop)
+		})
+	}
+}
+
+// TestRabbitMQPrefetch asks for more than fits into the protocol's number.
+func TestRabbitMQPrefetch(t *testing.T) {
+	t.Parallel()
+	err := brokers.NewQueue(nil).ConsumeRabbitMQ(t.Context(), nil, brokers.RabbitMQOptions{Queue: "q", Prefetch: 65536})
+	if err == nil || err.Error() != "consumer stopped: queue q: a prefetch of 65536 is more than the 65535 that RabbitMQ can be asked for" {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestRabbitMQRestarts kills the broker under a consumer.
 func TestRabbitMQRestarts(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -39,6 +40,9 @@ func (i *inbox) consumeRabbitMQ(ctx context.Context, dial DialRabbitMQ, queue st
 	}
 	if options.Queue == "" {
 		options.Queue = queue
+	}
+	if options.Prefetch > math.MaxUint16 {
+		return stopped(fmt.Errorf("queue %s: a prefetch of %d is more than the %d that RabbitMQ can be asked for", options.Queue, options.Prefetch, math.MaxUint16))
 	}
 	options.BatchSize = min(options.BatchSize, options.Prefetch) // or a batch would never fill
 	work, cancel := options.outliving(ctx)
@@ -356,6 +360,7 @@ type rabbitmqPublisher struct {
 	conn     *amqp.Connection
 	channel  *amqp.Channel
 	returned chan amqp.Return
+	closed   chan *amqp.Error
 }
 
 func openPublisher(ctx context.Context, dial DialRabbitMQ) (*rabbitmqPublisher, error) {
@@ -366,6 +371,7 @@ func openPublisher(ctx context.Context, dial DialRabbitMQ) (*rabbitmqPublisher, 
 	p := &rabbitmqPublisher{conn: conn}
 	if p.channel, err = openChannel(ctx, conn); err == nil {
 		p.returned = p.channel.NotifyReturn(make(chan amqp.Return, 1))
+		p.closed = p.channel.NotifyClose(make(chan *amqp.Error, 1))
 		err = p.channel.Confirm(false)
 	}
 	if err != nil {
@@ -375,13 +381,21 @@ func openPublisher(ctx context.Context, dial DialRabbitMQ) (*rabbitmqPublisher, 
 	return p, nil
 }
 
-// publish returns nil once the broker has the message in a queue. A message that no queue takes is confirmed as well, after
-// it was returned.
+// publish returns nil once the broker has the message in a queue.
 func (p *rabbitmqPublisher) publish(ctx context.Context, exchange, key string, message amqp.Publishing) error {
 	confirmation, err := p.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.taken(ctx, confirmation)
 	}
+	if err != nil {
+		return fmt.Errorf("exchange %q, key %q: %w", exchange, key, err)
+	}
+	return nil
+}
+
+// taken returns nil once a queue has the message. One that no queue takes is confirmed as well, after it was returned; one
+// whose exchange is not there is refused by the end of the channel, which says why.
+func (p *rabbitmqPublisher) taken(ctx context.Context, confirmation *amqp.DeferredConfirmation) error {
 	confirmed, err := confirmation.WaitContext(ctx)
 	if err != nil {
 		return err
@@ -389,14 +403,21 @@ func (p *rabbitmqPublisher) publish(ctx context.Context, exchange, key string, m
 	select {
 	case back, ok := <-p.returned:
 		if ok {
-			return fmt.Errorf("exchange %q, key %q: %s", exchange, key, back.ReplyText)
+			return errors.New(back.ReplyText)
 		}
 	default:
 	}
-	if !confirmed {
-		return fmt.Errorf("exchange %q, key %q: the broker did not take the message", exchange, key)
+	if confirmed {
+		return nil
 	}
-	return nil
+	select {
+	case reason := <-p.closed:
+		if reason != nil {
+			return reason
+		}
+	default:
+	}
+	return errors.New("the broker did not take the message")
 }
 
 func (p *rabbitmqPublisher) close() {
