@@ -1,0 +1,3 @@
+CREATE SCHEMA a;
+CREATE TABLE a.total (sum bigint NOT NULL);
+INSERT INTO a.total VALUES (0);
