@@ -32,17 +32,22 @@ func cases(t *testing.T, kind, wantFile string, got func(t *testing.T, fsys fs.F
 				t.Fatal(err)
 			}
 			got := got(t, os.DirFS(root), generator.Options{Dir: root, Now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)})
-			file := filepath.Join(dir, wantFile)
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil || got != string(want) {
-				t.Errorf("%v\ngot:\n%s\nwant:\n%s", err, got, want)
-			}
+			compare(t, filepath.Join(dir, wantFile), got)
 		})
+	}
+}
+
+// compare compares a text with a file, or writes it there.
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%v\ngot:\n%s\nwant:\n%s", err, got, want)
 	}
 }
 
@@ -55,6 +60,22 @@ func TestDiagnostics(t *testing.T) {
 		}
 		return written(t, fsys, result.Diagnostics, diag.Text)
 	})
+}
+
+// TestFortyMistakes has a spec with forty mistakes of all kinds, and writes them in the formats for machines.
+func TestFortyMistakes(t *testing.T) {
+	const dir = "../testdata/diagnostics/forty-mistakes"
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := os.DirFS(root)
+	ds := generator.Generate(fsys, "inboxgen.yaml", generator.Options{Dir: root}).Diagnostics
+	if len(ds) != 40 {
+		t.Errorf("%d diagnostics", len(ds))
+	}
+	compare(t, filepath.Join(dir, "diagnostics.json"), written(t, fsys, ds, diag.JSON))
+	compare(t, filepath.Join(dir, "diagnostics.github"), written(t, fsys, ds, diag.GitHub))
 }
 
 // TestPlans compares what the effects of messages became.

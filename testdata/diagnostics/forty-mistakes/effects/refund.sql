@@ -1,0 +1,2 @@
+-- größer
+INSERT INTO refund (id, amount) VALUES (@order_id, @amonut)

@@ -1,0 +1,4 @@
+package sales
+
+// Counted is a message too.
+type Counted struct{}

@@ -1,0 +1,1 @@
+CREATE TABLE ledger (merchant_id bigint PRIMARY KEY, balance bigint NOT NULL);
