@@ -12,10 +12,11 @@ func (Accounting) Handle() {}
 // NewBilling is a constructor.
 func NewBilling() {}
 
-// Paid is a message, after a name of more than ASCII.
 type (
+	// Größe has more letters than ASCII.
 	Größe string
-	Paid  struct{ Größe Größe }
+	// Paid is a message.
+	Paid struct{ Größe Größe }
 )
 
 const accountingRefundedSQL = "SELECT 1"
