@@ -16,12 +16,15 @@ const spelled = `{
 	"at": "2026-01-02T05:04:05.123456+02:00", "uid": "0190B8A4-7B6A-7C3E-8F00-0123456789ab",
 	"price": 12345678901234567890.1234567890, "doc": {"a": [1, null, "é"], "n": 1.10}, "plain": [1,  2],
 	"texts": ["a,b", "{}", "", "\"", "NULL"], "numbers": [1, -2], "uids": ["0190b8a4-7b6a-7c3e-8f00-0123456789ab"],
-	"prices": [0.1, 1e3], "times": ["2026-01-02T03:04:05Z"], "docs": [{"a": 1}, 2]OPTIONAL
+	"prices": [0.1, 1e3], "times": ["2026-01-02T03:04:05Z"], "docs": [{"a": 1}, 2],
+	"day": "2026-12-07", "never": "infinity", "days": ["2026-12-07", "0001-01-01"], "maybe_days": ["2026-12-07", null],
+	"took": "P1Y2M3DT4H5M6.7S", "tooks": ["PT1H30M", "1 day 02:00:00", "1h30m0s", "-00:00:01", "250ms"]OPTIONAL
 }`
 
 const optional = `,
 	"o_text": "t", "o_flag": false, "o_big": 0, "o_double": 0.5, "o_at": "2026-01-02T03:04:05Z",
-	"o_uid": "0190b8a4-7b6a-7c3e-8f00-0123456789ab", "o_price": 0.10, "o_doc": {"b": 2}, "o_texts": ["x"]`
+	"o_uid": "0190b8a4-7b6a-7c3e-8f00-0123456789ab", "o_price": 0.10, "o_doc": {"b": 2}, "o_texts": ["x"],
+	"o_day": "2026-02-28", "o_took": "PT0S"`
 
 // spelledRow is what PostgreSQL then holds, as its to_jsonb shows it.
 const spelledRow = `{
@@ -30,16 +33,19 @@ const spelledRow = `{
 	"at": "2026-01-02T03:04:05.123456+00:00", "uid": "0190b8a4-7b6a-7c3e-8f00-0123456789ab",
 	"price": 12345678901234567890.1234567890, "doc": {"a": [1, null, "é"], "n": 1.10}, "plain": [1, 2],
 	"texts": ["a,b", "{}", "", "\"", "NULL"], "numbers": [1, -2], "uids": ["0190b8a4-7b6a-7c3e-8f00-0123456789ab"],
-	"prices": [0.1, 1000], "times": ["2026-01-02T03:04:05+00:00"], "docs": [{"a": 1}, 2]OPTIONAL
+	"prices": [0.1, 1000], "times": ["2026-01-02T03:04:05+00:00"], "docs": [{"a": 1}, 2],
+	"day": "2026-12-07", "never": "infinity", "days": ["2026-12-07", "0001-01-01"], "maybe_days": ["2026-12-07", null],
+	"took": "1 year 2 mons 3 days 04:05:06.7", "tooks": ["01:30:00", "1 day 02:00:00", "01:30:00", "-00:00:01", "00:00:00.25"]OPTIONAL
 }`
 
 const optionalRow = `,
 	"o_text": "t", "o_flag": false, "o_big": 0, "o_double": 0.5, "o_at": "2026-01-02T03:04:05+00:00",
-	"o_uid": "0190b8a4-7b6a-7c3e-8f00-0123456789ab", "o_price": 0.10, "o_doc": {"b": 2}, "o_texts": ["x"]`
+	"o_uid": "0190b8a4-7b6a-7c3e-8f00-0123456789ab", "o_price": 0.10, "o_doc": {"b": 2}, "o_texts": ["x"],
+	"o_day": "2026-02-28", "o_took": "00:00:00"`
 
 const noOptionalRow = `,
 	"o_text": null, "o_flag": null, "o_big": null, "o_double": null, "o_at": null, "o_uid": null, "o_price": null,
-	"o_doc": null, "o_texts": null`
+	"o_doc": null, "o_texts": null, "o_day": null, "o_took": null`
 
 const order = `{
 	"event_id": "ID", "occurred_at": "2026-01-02T05:04:05+02:00", "buyer": "0190b8a4-7b6a-7c3e-8f00-000000000001",
@@ -52,7 +58,8 @@ const order = `{
 	"lines": [{"item": "x", "count": 1}], "first": {"item": "y", "count": 2}, "last": {"item": "z", "count": 3},
 	"attrs": {"b": 1, "a": "☃"}, "raw": {"z": [true]}, "photo": "AP8=", "paid_at": "2026-01-02T03:04:05Z",
 	"sent_at": {"seconds": 1767323045, "nanos": 123456000}, "small": 65535, "ratio": 0.1, "Untagged": "u",
-	"spare": [1,144,184,164,123,106,124,62,143,0,0,0,0,0,0,5], "payment_card_holder": {"item": "B", "count": 0}
+	"spare": [1,144,184,164,123,106,124,62,143,0,0,0,0,0,0,5], "payment_card_holder": {"item": "B", "count": 0},
+	"day": "2026-12-07", "days": ["2026-12-07", "infinity"]
 }`
 
 const orderRow = `{
@@ -65,7 +72,8 @@ const orderRow = `{
 	"lines": [{"item": "x", "count": 1}], "first": {"item": "y", "count": 2}, "last": {"item": "z", "count": 3},
 	"attrs": {"b": 1, "a": "☃"}, "raw": {"z": [true]}, "photo": "\\x00ff", "paid_at": "2026-01-02T03:04:05+00:00",
 	"sent_at": "2026-01-02T03:04:05.123456+00:00", "small": 65535, "ratio": 0.1, "untagged": "u",
-	"spare": "0190b8a4-7b6a-7c3e-8f00-000000000005", "taken": {"item": "B", "count": 0}
+	"spare": "0190b8a4-7b6a-7c3e-8f00-000000000005", "taken": {"item": "B", "count": 0},
+	"day": "2026-12-07", "days": ["2026-12-07", "infinity"]
 }`
 
 // bareOrder has nothing that may be missing.
@@ -81,7 +89,7 @@ const bareOrderRow = `{
 	"total": 0, "discount": 0, "amount": 0, "fee": null, "holder": null, "color": "red", "accent": null, "colors": null,
 	"labels": null, "level": 0, "levels": null, "lines": null, "first": {"item": "", "count": 0}, "last": null,
 	"attrs": null, "raw": null, "photo": null, "paid_at": null, "sent_at": null, "small": 0, "ratio": 0, "untagged": null,
-	"spare": null, "taken": null
+	"spare": null, "taken": null, "day": null, "days": null
 }`
 
 // TestFieldTypes sends a field of every type in each of pgx's modes, guarded and behind a marker of its own, and compares

@@ -31,6 +31,7 @@ type Type struct {
 	PkgName    string
 	Elem       *Type
 	Use        Use
+	Support    string     // the part of the support code that declares it, or ""
 	text       string     // for Other
 	goType     types.Type // nil for a type that is spelled in the spec and needs no package
 }

@@ -23,11 +23,13 @@ var spelled = map[string]*Type{
 	"decimal":         named("encoding/json", "json", "Number"), // a number's digits as they came, never a float
 	"json.Number":     named("encoding/json", "json", "Number"),
 	"uuid":            named("github.com/jackc/pgx/v5/pgtype", "pgtype", "UUID"),
+	"date":            named("github.com/jackc/pgx/v5/pgtype", "pgtype", "Date"),
+	"interval":        {Kind: Basic, Name: "Interval", Support: "interval"}, // a text, which the server reads
 }
 
 // spelledNames is what a message about an unknown type offers.
 var spelledNames = []string{
-	"string", "bool", "int", "int16", "int32", "int64", "float32", "float64", "bytes", "time", "uuid", "decimal", "json",
+	"string", "bool", "int", "int16", "int32", "int64", "float32", "float64", "bytes", "time", "date", "interval", "uuid", "decimal", "json",
 }
 
 func basic(name string) *Type { return &Type{Kind: Basic, Name: name} }
@@ -75,11 +77,11 @@ func listUse(elem *Type) Use {
 	switch {
 	case elem.goType != nil:
 		return useOfList(elem.goType)
-	case elem.Kind == Named && elem.Name == "Number":
+	case isText(elem):
 		return AsStrings
 	case elem.Kind == Pointer && elem.Elem.goType != nil:
 		return useOfList(types.NewPointer(elem.Elem.goType))
-	case elem.Kind == Pointer && elem.Elem.Name == "Number":
+	case elem.Kind == Pointer && isText(elem.Elem):
 		return Unusable // pgx sends no list of pointers to a type that it doesn't know
 	case elem.Kind == Slice && elem.Elem.Name != "byte", elem.Kind == Named && elem.Name == "RawMessage":
 		return AsJSON
@@ -87,6 +89,9 @@ func listUse(elem *Type) Use {
 		return AsIs
 	}
 }
+
+// isText reports whether a spelled type is of the kind of string, under a name that pgx doesn't know.
+func isText(t *Type) bool { return t.Name == "Number" || t.Name == "Interval" }
 
 // splitGoType splits import/path.Name.
 func splitGoType(text string) (path, name string, ok bool) {

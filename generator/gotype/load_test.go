@@ -378,7 +378,7 @@ type T struct{ A int }
 		`inboxgen.yaml:26:65: error: there is no type Nubmer in example.com/shop/events; did you mean Number? [unknown-type]`,
 		`inboxgen.yaml:26:100: error: events.hidden is not exported [unknown-type]`,
 		`inboxgen.yaml:26:135: error: there is no type uint; did you mean int? [unknown-type]`,
-		`inboxgen.yaml:26:144: error: there is no type map[string]int; write one of string, bool, int, int16, int32, int64, float32, float64, bytes, time, uuid, decimal, json, with * before it where it may be missing or [] for a list, or import/path.Name [unknown-type]`,
+		`inboxgen.yaml:26:144: error: there is no type map[string]int; write one of string, bool, int, int16, int32, int64, float32, float64, bytes, time, date, interval, uuid, decimal, json, with * before it where it may be missing or [] for a list, or import/path.Name [unknown-type]`,
 		`inboxgen.yaml:27:42: error: the fields order_id (inboxgen.yaml:27:24) and orderId would both be the Go field OrderID; rename one of them [go-name]`,
 		`inboxgen.yaml:27:59: error: "__" has no letter to make a Go name of [go-name]`,
 		`inboxgen.yaml:27:71: error: "_1" gives no exported Go name; begin it with a letter that has a capital form [go-name]`,
@@ -650,7 +650,8 @@ func TestSpelledTypes(t *testing.T) {
 	l := load(t, root, inlined("Paid", `a: string, b: bool, c: int, d: int16, e: int32, f: int64, g: float32, h: float64, i: bytes, j: time,
         k: uuid, l: decimal, m: json, n: time.Time, o: json.RawMessage, p: json.Number, q: "[]byte", r: "[]string",
         s: "[]decimal", t: "[]json", u: "[]uuid", v: "[]time", w: "*string", x: "*[]uuid", y: "[]*string", z: "[][]int64", za: "[]bytes",
-        zb: "*uuid", zc: "*int64", zd: "[]*decimal", ze: "[]*json", zf: "[]*uuid", zg: "*[]*time"`))
+        zb: "*uuid", zc: "*int64", zd: "[]*decimal", ze: "[]*json", zf: "[]*uuid", zg: "*[]*time",
+        zh: date, zi: interval, zj: "[]date", zk: "[]*date", zl: "[]interval", zm: "[]*interval", zn: "*interval"`))
 	l.reports(t, root)
 	l.has(t, "Paid", `
 		a: .A string, as is, id
@@ -685,7 +686,14 @@ func TestSpelledTypes(t *testing.T) {
 		zd: the field zd can't be used: it is []*json.Number, which is no value for SQL
 		ze: .Ze []*json.RawMessage, as is
 		zf: .Zf []*pgtype.UUID, as is
-		zg: .Zg* *[]*time.Time, as is`)
+		zg: .Zg* *[]*time.Time, as is
+		zh: .Zh pgtype.Date, as is
+		zi: .Zi Interval, as is
+		zj: .Zj []pgtype.Date, as is
+		zk: .Zk []*pgtype.Date, as is
+		zl: .Zl []Interval, strings
+		zm: the field zm can't be used: it is []*Interval, which is no value for SQL
+		zn: .Zn* *Interval, as is`)
 	other := load(t, root, inlined("Same", "a: string, b: '*int64'")+inlined("Again", "a: string, b: '*int64'")+
 		inlined("OtherType", "a: string, b: int64")+inlined("OtherName", "A: string, b: '*int64'")+inlined("Fewer", "a: string")).messages
 	for name, same := range map[string]bool{"Again": true, "OtherType": false, "OtherName": false, "Fewer": false} {

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // jsonText returns v as JSON text, which every pgx mode can send, and nil, which is NULL, for a map or a list that is
@@ -45,11 +46,17 @@ func textList[V driver.Valuer](list []V) any {
 		if err != nil {
 			return list // for pgx to say what is wrong
 		}
-		if value == nil {
+		var text string
+		switch value := value.(type) {
+		case nil:
 			continue
-		}
-		text, ok := value.(string)
-		if !ok {
+		case string:
+			text = value
+		case []byte:
+			text = string(value)
+		case time.Time:
+			text = value.Format(time.RFC3339Nano)
+		default:
 			text = fmt.Sprint(value)
 		}
 		out[i] = &text

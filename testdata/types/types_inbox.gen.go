@@ -42,9 +42,9 @@ func (c *Types) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeTypes(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["type"]; wireType {
 	case "Spelled":
-		return decodeJSON(d, "Spelled", typesSpelled, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs")
+		return decodeJSON(d, "Spelled", typesSpelled, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs", "day", "never", "days", "maybe_days", "took", "tooks")
 	case "SpelledTwice":
-		return decodeJSON(d, "SpelledTwice", typesSpelledTwice, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs")
+		return decodeJSON(d, "SpelledTwice", typesSpelledTwice, "event_id", "text", "flag", "count", "small", "medium", "big", "single", "double", "raw", "at", "uid", "price", "doc", "plain", "texts", "numbers", "uids", "prices", "times", "docs", "day", "never", "days", "maybe_days", "took", "tooks")
 	case "Order":
 		return decodeJSON(d, "Order", typesOrder)
 	case "OrderTwice":
@@ -75,31 +75,31 @@ func (c *Types) HandleSpelledBatch(ctx context.Context, batch []Spelled) []Resul
 
 func typesSpelled(m Spelled) delivery {
 	d := delivery{message: "Spelled", id: m.EventID}
-	d.fingerprint = contentFingerprint("Spelled", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
+	d.fingerprint = contentFingerprint("Spelled", "at time.Time, big int64, count int, day pgtype.Date, days []pgtype.Date, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, maybe_days []*pgtype.Date, medium int32, never pgtype.Date, numbers []int64, o_at *time.Time, o_big *int64, o_day *pgtype.Date, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_took *Interval, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, took Interval, tooks []Interval, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Day, m.Days, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.MaybeDays, m.Medium, m.Never, m.Numbers, m.OAt, m.OBig, m.ODay, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OTook, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.Took, stringList(m.Tooks), m.UID, m.Uids)
 	d.guarded = typesSpelledGuardedSQL
-	d.effect(typesSpelledSQL, someRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts)
+	d.effect(typesSpelledSQL, someRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts, m.Day, m.Never, m.Days, m.MaybeDays, m.ODay, m.Took, stringList(m.Tooks), m.OTook)
 	return d
 }
 
 const typesSpelledSQL = `INSERT INTO spelled (
   event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
   numbers, uids, prices, times, docs, o_text, o_flag, o_big, o_double, o_at, o_uid, o_price, o_doc,
-  o_texts
+  o_texts, day, never, days, maybe_days, o_day, took, tooks, o_took
 ) VALUES (
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
   $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-  $26, $27, $28, $29, $30
+  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38
 )`
 
 const typesSpelledGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO spelled (
   event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
   numbers, uids, prices, times, docs, o_text, o_flag, o_big, o_double, o_at, o_uid, o_price, o_doc,
-  o_texts
+  o_texts, day, never, days, maybe_days, o_day, took, tooks, o_took
 ) SELECT 
   $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
   $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,
-  $29, $30, $31, $32, $33
+  $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
  FROM inboxgen_marker
 RETURNING 1
 )
@@ -127,8 +127,8 @@ func (c *Types) HandleSpelledTwiceBatch(ctx context.Context, batch []SpelledTwic
 
 func typesSpelledTwice(m SpelledTwice) delivery {
 	d := delivery{message: "SpelledTwice", id: m.EventID}
-	d.fingerprint = contentFingerprint("SpelledTwice", "at time.Time, big int64, count int, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, medium int32, numbers []int64, o_at *time.Time, o_big *int64, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.Medium, m.Numbers, m.OAt, m.OBig, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.UID, m.Uids)
-	d.effect(typesSpelledTwiceSQL1, anyRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts)
+	d.fingerprint = contentFingerprint("SpelledTwice", "at time.Time, big int64, count int, day pgtype.Date, days []pgtype.Date, doc json.RawMessage, docs []json.RawMessage, double float64, flag bool, maybe_days []*pgtype.Date, medium int32, never pgtype.Date, numbers []int64, o_at *time.Time, o_big *int64, o_day *pgtype.Date, o_doc *json.RawMessage, o_double *float64, o_flag *bool, o_price *json.Number, o_text *string, o_texts *[]string, o_took *Interval, o_uid *pgtype.UUID, plain json.RawMessage, price json.Number, prices []json.Number, raw []byte, single float32, small int16, text string, texts []string, times []time.Time, took Interval, tooks []Interval, uid pgtype.UUID, uids []pgtype.UUID", m.At, m.Big, m.Count, m.Day, m.Days, m.Doc, jsonText(m.Docs), m.Double, m.Flag, m.MaybeDays, m.Medium, m.Never, m.Numbers, m.OAt, m.OBig, m.ODay, m.ODoc, m.ODouble, m.OFlag, m.OPrice, m.OText, m.OTexts, m.OTook, m.OUID, m.Plain, m.Price, stringList(m.Prices), m.Raw, m.Single, m.Small, m.Text, m.Texts, m.Times, m.Took, stringList(m.Tooks), m.UID, m.Uids)
+	d.effect(typesSpelledTwiceSQL1, anyRows, m.EventID, m.Text, m.Flag, m.Count, m.Small, m.Medium, m.Big, m.Single, m.Double, m.Raw, m.At, m.UID, m.Price, m.Doc, m.Plain, m.Texts, m.Numbers, m.Uids, stringList(m.Prices), m.Times, jsonText(m.Docs), m.OText, m.OFlag, m.OBig, m.ODouble, m.OAt, m.OUID, m.OPrice, m.ODoc, m.OTexts, m.Day, m.Never, m.Days, m.MaybeDays, m.ODay, m.Took, stringList(m.Tooks), m.OTook)
 	d.effect(typesSpelledTwiceSQL2, anyRows, m.EventID)
 	return d
 }
@@ -137,11 +137,11 @@ const typesSpelledTwiceSQL1 = `WITH inboxgen_effect AS (
 INSERT INTO spelled (
   event_id, text, flag, count, small, medium, big, single, double, raw, at, uid, price, doc, plain, texts,
   numbers, uids, prices, times, docs, o_text, o_flag, o_big, o_double, o_at, o_uid, o_price, o_doc,
-  o_texts
+  o_texts, day, never, days, maybe_days, o_day, took, tooks, o_took
 ) VALUES (
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
   $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-  $26, $27, $28, $29, $30
+  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38
 )
 RETURNING 1
 )
@@ -199,31 +199,31 @@ func typesOrder(m shop.Order) delivery {
 		fieldSpare = pgtype.UUID{Bytes: *m.Spare, Valid: true}
 	}
 	d := delivery{message: "Order", id: m.Header.EventID}
-	d.fingerprint = contentFingerprint("Order", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
+	d.fingerprint = contentFingerprint("Order", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, day *pgtype.Date, days []pgtype.Date, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Day, textList(m.Days), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
 	d.guarded = typesOrderGuardedSQL
-	d.effect(typesOrderSQL, someRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2)
+	d.effect(typesOrderSQL, someRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2, m.Day, textList(m.Days))
 	return d
 }
 
 const typesOrderSQL = `INSERT INTO ordered (
   event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
   accent, colors, labels, level, levels, lines, first, last, attrs, raw, photo, paid_at, sent_at,
-  small, ratio, untagged, taken
+  small, ratio, untagged, taken, day, days
 ) VALUES (
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
   $17, $18, $19, $20, $21, $22, $23, $24, $25,
-  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
+  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38
 )`
 
 const typesOrderGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
 INSERT INTO ordered (
   event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
   accent, colors, labels, level, levels, lines, first, last, attrs, raw, photo, paid_at, sent_at,
-  small, ratio, untagged, taken
+  small, ratio, untagged, taken, day, days
 ) SELECT 
   $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
   $20, $21, $22, $23, $24, $25, $26, $27, $28,
-  $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39
+  $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
  FROM inboxgen_marker
 RETURNING 1
 )
@@ -279,8 +279,8 @@ func typesOrderTwice(m shop.Order) delivery {
 		fieldSpare = pgtype.UUID{Bytes: *m.Spare, Valid: true}
 	}
 	d := delivery{message: "OrderTwice", id: m.Header.EventID}
-	d.fingerprint = contentFingerprint("OrderTwice", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
-	d.effect(typesOrderTwiceSQL1, anyRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2)
+	d.fingerprint = contentFingerprint("OrderTwice", "Untagged *string, accent *shop.Color, agents []uuid.UUID, attrs map[string]any, buyer uuid.UUID, color shop.Color, colors []shop.Color, day *pgtype.Date, days []pgtype.Date, discount json.Number, docs []json.RawMessage, first shop.Line, labels []shop.Color, last *shop.Line, level shop.Level, levels []shop.Level, lines []shop.Line, occurred_at time.Time, paid_at *time.Time, payment.amount decimal.Decimal, payment.card.holder string, payment.fee *decimal.Decimal, payment_card_holder *shop.Line, photo []byte, ports []uint16, ratio float32, raw json.RawMessage, seller *uuid.UUID, sent_at *timestamppb.Timestamp, session string, small uint16, spare *[16]byte, steps []decimal.Decimal, tags shop.Tags, token [16]byte, total decimal.Decimal, words []*string", m.Untagged, m.Accent, textList(m.Agents), jsonText(m.Attrs), m.Buyer, m.Color, stringList(m.Colors), m.Day, textList(m.Days), m.Discount, jsonText(m.Docs), jsonText(m.First), stringList(m.Labels), fieldLast, m.Level, jsonText(m.Levels), jsonText(m.Lines), m.Header.OccurredAt, m.PaidAt, fieldPaymentAmount, fieldPaymentCardHolder, fieldPaymentFee, fieldPaymentCardHolder2, m.Photo, m.Ports, m.Ratio, m.Raw, m.Seller, fieldSentAt, m.Session, m.Small, fieldSpare, textList(m.Steps), []string(m.Tags), pgtype.UUID{Bytes: m.Token, Valid: true}, m.Total, m.Words)
+	d.effect(typesOrderTwiceSQL1, anyRows, m.Header.EventID, m.Header.OccurredAt, m.Buyer, m.Seller, pgtype.UUID{Bytes: m.Token, Valid: true}, fieldSpare, m.Session, textList(m.Agents), textList(m.Steps), m.Words, m.Ports, []string(m.Tags), jsonText(m.Docs), m.Total, m.Discount, fieldPaymentAmount, fieldPaymentFee, fieldPaymentCardHolder, m.Color, m.Accent, stringList(m.Colors), stringList(m.Labels), m.Level, jsonText(m.Levels), jsonText(m.Lines), jsonText(m.First), fieldLast, jsonText(m.Attrs), m.Raw, m.Photo, m.PaidAt, fieldSentAt, m.Small, m.Ratio, m.Untagged, fieldPaymentCardHolder2, m.Day, textList(m.Days))
 	d.effect(typesOrderTwiceSQL2, anyRows, m.Header.EventID)
 	return d
 }
@@ -289,11 +289,11 @@ const typesOrderTwiceSQL1 = `WITH inboxgen_effect AS (
 INSERT INTO ordered (
   event_id, occurred_at, buyer, seller, token, spare, session, agents, steps, words, ports, tags, docs, total, discount, amount, fee, holder, color,
   accent, colors, labels, level, levels, lines, first, last, attrs, raw, photo, paid_at, sent_at,
-  small, ratio, untagged, taken
+  small, ratio, untagged, taken, day, days
 ) VALUES (
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
   $17, $18, $19, $20, $21, $22, $23, $24, $25,
-  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
+  $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38
 )
 RETURNING 1
 )

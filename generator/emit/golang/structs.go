@@ -28,6 +28,9 @@ func (f *file) typeOf(t *gotype.Type) *jen.Statement {
 	case gotype.Slice:
 		return jen.Index().Add(f.typeOf(t.Elem))
 	default:
+		if t.Support != "" {
+			return f.support(t.Support, t.Name)
+		}
 		return f.named(t.ImportPath, t.PkgName, t.Name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -80,4 +81,7 @@ type Order struct {
 
 	// PaymentCardHolder is named as the way to a field of the payment is.
 	PaymentCardHolder *Line `json:"payment_card_holder"`
+
+	Day  *pgtype.Date  `json:"day"`
+	Days []pgtype.Date `json:"days"`
 }
