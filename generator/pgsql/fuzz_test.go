@@ -301,7 +301,7 @@ func (b *builder) source(depth int) {
 	case k == 3:
 		b.one("LATERAL (SELECT 1) y", "generate_series(1, 2) AS y", "(VALUES (1), (2)) AS y(a)", "f(1) AS y", "ROWS FROM (f(1), g(2)) AS y")
 	default:
-		b.one("u TABLESAMPLE SYSTEM (1)", "unnest(ARRAY[1]) WITH ORDINALITY AS y")
+		b.one("u TABLESAMPLE SYSTEM (100)", "unnest(ARRAY[1]) WITH ORDINALITY AS y")
 	}
 }
 

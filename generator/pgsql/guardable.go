@@ -71,8 +71,11 @@ func unguardableInsert(n *pg.InsertStmt) string {
 			if v.GetRowExpr() != nil {
 				return "a ROW in a SELECT would lose the type of its column; cast it"
 			}
+			if v.GetCollateClause() != nil && isUntyped(v) {
+				return "a value with COLLATE in a SELECT would lose the type of its column; cast it"
+			}
 		}
-		if source.SortClause != nil || source.LimitCount != nil || source.LimitOffset != nil || source.WithClause != nil {
+		if isGeneral(source) {
 			return "its VALUES has clauses of its own"
 		}
 	}
@@ -80,6 +83,14 @@ func unguardableInsert(n *pg.InsertStmt) string {
 		return reason
 	}
 	return aggregates(source, call.mayAggregate)
+}
+
+// isUntyped reports whether a value is a parameter or a literal, COLLATE aside, which gets its type from where it is used.
+func isUntyped(n *pg.Node) bool {
+	for n.GetCollateClause() != nil {
+		n = n.GetCollateClause().Arg
+	}
+	return n.GetParamRef() != nil || n.GetAConst() != nil
 }
 
 func unguardableSelect(n *pg.SelectStmt) string {

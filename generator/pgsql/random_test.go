@@ -102,8 +102,8 @@ func (r *random) try(t *testing.T, sql string) {
 	for i := range args {
 		args[i] = "x"
 	}
-	bare, ok := outcome(t, r.conn, query{s.SQL(), args})
-	if !ok {
+	bare, err := outcome(t, r.conn, randomContents, query{s.SQL(), args})
+	if err != nil {
 		return // it does not fit the tables
 	}
 	r.ran++
@@ -111,15 +111,15 @@ func (r *random) try(t *testing.T, sql string) {
 		r.changed++
 	}
 	delivery := append([]any{"c", "m", int64(1)}, args...)
-	first, ok := outcome(t, r.conn, query{text, delivery})
+	first, err := outcome(t, r.conn, randomContents, query{text, delivery})
 	switch {
-	case !ok:
+	case err != nil:
 		t.Errorf("runs bare, but not guarded: %s", sql)
 	case first != bare && !strings.Contains(sql, "random()"):
 		t.Errorf("%s\nleaves\n%s\nwant\n%s", sql, first, bare)
 	}
-	duplicate, ok := outcome(t, r.conn, query{ledgerInbox.MarkerSQL(), delivery[:3]}, query{text, delivery})
-	if !ok || duplicate != r.before {
+	duplicate, err := outcome(t, r.conn, randomContents, query{ledgerInbox.MarkerSQL(), delivery[:3]}, query{text, delivery})
+	if err != nil || duplicate != r.before {
 		t.Errorf("fails or acts for a duplicate: %s\n%s\n%s", sql, duplicate, text)
 	}
 }
@@ -129,9 +129,8 @@ type query struct {
 	args []any
 }
 
-// outcome runs queries in a transaction that is rolled back, and returns what is then in the tables; ok is false when one
-// fails.
-func outcome(t *testing.T, conn *pgx.Conn, queries ...query) (contents string, ok bool) {
+// outcome runs queries in a transaction that is rolled back, and returns what the query contents then finds.
+func outcome(t *testing.T, conn *pgx.Conn, contents string, queries ...query) (found string, err error) {
 	t.Helper()
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT setval('q', 1, false)")
@@ -139,12 +138,12 @@ func outcome(t *testing.T, conn *pgx.Conn, queries ...query) (contents string, o
 	for _, q := range queries {
 		batch.Queue(q.sql, q.args...)
 	}
-	batch.Queue(randomContents).QueryRow(func(row pgx.Row) error { return row.Scan(&contents) })
-	err := conn.SendBatch(t.Context(), batch).Close()
+	batch.Queue(contents).QueryRow(func(row pgx.Row) error { return row.Scan(&found) })
+	err = conn.SendBatch(t.Context(), batch).Close()
 	if _, rollback := conn.Exec(t.Context(), "ROLLBACK"); rollback != nil {
 		t.Fatal(rollback)
 	}
-	return contents, err == nil
+	return found, err
 }
 
 // randomBytes returns the i-th input of those that are tried.

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -54,12 +53,6 @@ type Statement struct {
 	doNothing  bool
 	returning  bool
 	parameters []parameter
-}
-
-// parameter is one $n: the occurrences that share a number.
-type parameter struct {
-	name        string
-	occurrences []int // indexes into Statement.params
 }
 
 // Parse reads one effect and reports every problem that needs no knowledge of the inbox. The statement is nil where a
@@ -259,30 +252,6 @@ func (s *Statement) Parameters() []string {
 func (s *Statement) ParameterOffset(i int) (start, end int) {
 	o := s.params[s.parameters[i].occurrences[0]]
 	return o.start, o.end
-}
-
-// groupParameters decides which occurrences of a name share a number. One number has one type, so an occurrence that
-// is cast shares with those of the same cast, and one that is assigned to a column stands alone: the column gives its
-// type. Otherwise a value used for a text and a varchar column would fail with 42P08.
-func (s *Statement) groupParameters() []parameter {
-	assigned, cast := parameterUses(s.node)
-	var out []parameter
-	var types []*pg.TypeName // of out[i], nil when it has no cast
-	for i, o := range s.params {
-		shared := -1
-		for at := range out {
-			if out[at].name == o.name && !assigned[o.start] && !assigned[s.params[out[at].occurrences[0]].start] &&
-				same(reflect.ValueOf(types[at]), reflect.ValueOf(cast[o.start])) {
-				shared = at
-			}
-		}
-		if shared >= 0 {
-			out[shared].occurrences = append(out[shared].occurrences, i)
-			continue
-		}
-		out, types = append(out, parameter{o.name, []int{i}}), append(types, cast[o.start])
-	}
-	return out
 }
 
 // numbering returns the edits that replace each parameter by its $n, counting from first.

@@ -242,6 +242,15 @@ var statements = []statement{
 	{"INSERT INTO entry (id, mood) VALUES (@message_id, @mood)", ""},
 	{"UPDATE entry SET (pair, mood) = (ROW(1, @name), 'bad') WHERE id = 'e1' OR false", ""},
 	{"SELECT FROM ledger WHERE merchant_id = @merchant_id FOR UPDATE", ""},
+	{`INSERT INTO entry (id, note) VALUES (@message_id, @name COLLATE "C")`, "a value with COLLATE"},
+	{`INSERT INTO entry (id, note) VALUES (@message_id, lower(@name) COLLATE "C")`, ""},
+	// values whose type comes from another place
+	{"INSERT INTO entry (id, merchant_id, amount) VALUES ('d', @merchant_id, @amount), ('c', - @merchant_id, - @amount)", severalRows},
+	{"INSERT INTO entry (id, uid, note) VALUES (@uid, @uid, @uid), (@uid || '2', @uid, lower(@uid))", severalRows},
+	{"WITH a AS (INSERT INTO entry (id, amount) VALUES ('d', @amount)) UPDATE ledger SET balance = balance + abs(- @amount)", ""},
+	{"INSERT INTO entry (id, amount) VALUES ('e1', @amount) ON CONFLICT (id) DO UPDATE SET amount = - @amount", ""},
+	{"UPDATE ledger SET note = @merchant_id, balance = - @merchant_id WHERE merchant_id = @merchant_id", ""},
+	{"INSERT INTO entry (id, note, uid) VALUES (@message_id, 'no. ' || @uid::text, @uid)", ""},
 	// forms that hide where the statement begins
 	{"WITH update AS (SELECT 1 AS x) UPDATE ledger SET balance = 0 FROM update WHERE x = merchant_id", ""},
 	{"WITH a AS (DELETE FROM entry RETURNING *) TABLE a", plainSelect},

@@ -316,14 +316,14 @@ func (c *Accounting) HandleSplitBatch(ctx context.Context, batch []Split) []Resu
 func accountingSplit(m Split) delivery {
 	d := delivery{message: "Split", id: m.EventID}
 	d.fingerprint = contentFingerprint("Split", "amount int64", m.Amount)
-	d.effect(accountingSplitSQL, anyRows, m.EventID, m.Amount, m.EventID, m.Amount, "accounting")
+	d.effect(accountingSplitSQL, anyRows, m.EventID, m.Amount, "accounting")
 	return d
 }
 
 const accountingSplitSQL = `WITH inboxgen_effect AS (
 INSERT INTO entry (event_id, side, amount, note) VALUES
   ($1, 'debit', $2, DEFAULT),
-  ($3, 'credit', 0 - $4, $5)
+  ($1, 'credit', 0 - $2, $3)
 RETURNING 1
 )
 SELECT CASE WHEN effect.n = 2 THEN effect.n ELSE ('accounting.Split: expected 2 rows, affected ' || effect.n)::bigint END AS affected
