@@ -22,7 +22,7 @@ demo: ## generate examples/ledger and show what it does, on a PostgreSQL found h
 	cd examples/ledger && go generate ./... && go run ./demo
 
 .PHONY: servers
-servers: ## make PostgreSQL 15, 17 and 18 available to the tests
+servers: ## make PostgreSQL, PgBouncer, Kafka and RabbitMQ available to the tests
 	scripts/servers.sh
 
 .PHONY: generate

@@ -16,8 +16,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/inboxgen/inboxgen/testdata/brokers"
 	"github.com/inboxgen/inboxgen/internal/testenv"
+	"github.com/inboxgen/inboxgen/testdata/brokers"
 )
 
 // points are where a process is killed.

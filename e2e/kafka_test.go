@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/inboxgen/inboxgen/testdata/brokers"
 	"github.com/inboxgen/inboxgen/internal/testenv"
+	"github.com/inboxgen/inboxgen/testdata/brokers"
 )
 
 // topic is a topic of one test, with a dead letter, and the group that reads it.

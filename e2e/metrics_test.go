@@ -14,9 +14,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/inboxgen/inboxgen/internal/testenv"
 	"github.com/inboxgen/inboxgen/testdata/otel"
 	prom "github.com/inboxgen/inboxgen/testdata/prometheus"
-	"github.com/inboxgen/inboxgen/internal/testenv"
 )
 
 // TestPrometheus counts what becomes of messages; what is not known of has one name, whatever the producer calls it.

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/inboxgen/inboxgen/testdata/brokers"
 	"github.com/inboxgen/inboxgen/internal/testenv"
+	"github.com/inboxgen/inboxgen/testdata/brokers"
 )
 
 // watching counts what a consumer logs.

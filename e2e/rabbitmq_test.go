@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/inboxgen/inboxgen/testdata/brokers"
 	"github.com/inboxgen/inboxgen/internal/testenv"
+	"github.com/inboxgen/inboxgen/testdata/brokers"
 )
 
 // queue is a queue of one test, with a dead letter.

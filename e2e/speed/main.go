@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/inboxgen/inboxgen/testdata/ledger"
 	"github.com/inboxgen/inboxgen/internal/testenv"
+	"github.com/inboxgen/inboxgen/testdata/ledger"
 )
 
 const (

@@ -22,7 +22,7 @@ import (
 //go:embed broker.sh
 var brokerScript string
 
-// Broker is a Kafka or RabbitMQ server on 127.0.0.1. Its methods are safe for concurrent use.
+// Broker is a Kafka or RabbitMQ server, or another beside PostgreSQL, on 127.0.0.1. Its methods are safe for concurrent use.
 type Broker struct {
 	Addr string // host:port, for clients
 
