@@ -219,7 +219,7 @@ var mistakes = []mistake{
 	inSpec("dedupe: inbox", "dedupe: natural"),
 	inSpec("balance + @amount", "balance + @amuont"),
 	inSpec("WHERE merchant_id = @merchant_id", "WHERE WHERE merchant_id = @merchant"),
-	inSpec("AND note = @note", "AND note =@note"),
+	inSpec("AND note = @note", "AND note <@note"),
 	inSpec("expect: one", "expect: none"),
 	inSpec("file: logged.sql", "file: loged.sql"),
 	inSpec("expect: any", "expect: 0"),

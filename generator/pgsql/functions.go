@@ -19,6 +19,8 @@ const (
 	harmless  = 'h' // no overload is volatile or an aggregate
 	unstable  = 'n' // writes nothing, but gives another value each time
 	writing   = 'v' // an overload is volatile or runs SQL that it is given: it may write
+	session   = 's' // writing: what it does lasts as long as the session
+	outside   = 'o' // writing: what it does is not undone by a ROLLBACK
 	aggregate = 'a' // an overload is an aggregate, none may write
 	unknown   = 0
 )
@@ -39,7 +41,13 @@ type call struct {
 	window bool // it has an OVER: it is no aggregate of the query
 }
 
-func (c call) mayWrite() bool { return c.class == writing || c.class == unknown }
+func (c call) mayWrite() bool {
+	switch c.class {
+	case writing, session, outside, unknown:
+		return true
+	}
+	return false
+}
 
 func (c call) mayAggregate() bool {
 	return !c.window && (c.class == aggregate || c.class == unknown)

@@ -26,6 +26,16 @@ var changeless = []string{
 	"timeofday", "uuidv4", "uuidv7",
 }
 
+// lasting change the session; others are acting outside of any transaction.
+var (
+	lasting = regexp.MustCompile(`^pg_(try_)?advisory_(un)?lock(_all|_shared)?$|^pg_replication_origin_session_(setup|reset)$|^setseed$`)
+	acting  = regexp.MustCompile(`^lo_(import|export)$|^pg_(read_(binary_)?file(_old)?|stat_file|ls_\w*dir)$` +
+		`|^pg_(cancel|terminate)_backend$|^pg_(reload_conf|promote|switch_wal|create_restore_point|rotate_logfile(_old)?)$` +
+		`|^pg_backup_(start|stop)$|^pg_wal_replay_(pause|resume)$|^pg_log_(backend_memory_contexts|standby_snapshot)$` +
+		`|^pg_(copy|create)_(logical|physical)_replication_slot$|^pg_(drop_replication_slot|replication_slot_advance|sync_replication_slots)$` +
+		`|^pg_logical_slot_get_(binary_)?changes$|^pg_replication_origin_advance$|^pg_stat_(reset\w*|force_next_flush)$`)
+)
+
 // TestBuiltins compares builtins.txt with the catalogs of all servers. A name that is harmless on one and may write on
 // another may write; one that is an aggregate in one overload and may write in another is left out, as if unknown.
 func TestBuiltins(t *testing.T) {
@@ -61,6 +71,10 @@ func TestBuiltins(t *testing.T) {
 		switch {
 		case slices.Contains(changeless, name):
 			fmt.Fprintf(&want, "n %s\n", name)
+		case lasting.MatchString(name):
+			fmt.Fprintf(&want, "s %s\n", name)
+		case acting.MatchString(name):
+			fmt.Fprintf(&want, "o %s\n", name)
 		case mayWrite[name] && aggregates[name]:
 		case mayWrite[name]:
 			fmt.Fprintf(&want, "v %s\n", name)

@@ -7,8 +7,8 @@ type Reference struct {
 }
 
 // References lists the parameters in a text, each name where it first stands. The text need not be a statement.
-func References(source string) []Reference {
-	_, params, _ := scan(source)
+func (s *Schema) References(source string) []Reference {
+	_, params, _ := s.scan(source)
 	seen := map[string]bool{}
 	var out []Reference
 	for _, p := range params {

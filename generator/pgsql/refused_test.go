@@ -16,6 +16,7 @@ const (
 	noCursors     = "cursors can't be an effect; write the statement itself"
 	noPrepared    = "prepared statements are the driver's; write the statement itself"
 	noListen      = "LISTEN and UNLISTEN act on the session, not on the data; they can't be an effect"
+	readsInbox    = "the inbox reads differently in a batch, whose markers are all written before its effects; keep what the effect must know in a table of the team's own"
 	noInbox       = "the inbox is written by the generated code alone: a marker that an effect adds, changes or removes breaks exactly-once"
 )
 
@@ -74,10 +75,13 @@ var refusals = []refusal{
 	{"UPDATE t SET a = $1", "$1", "$1 is not a parameter here; write @ and the field's name, such as @amount"},
 	{"UPDATE t SET b = 1 WHERE a <@x", "<@x", "<@x can be read as the operator <@ before x or as < before the parameter @x; write < @x or <@ x"},
 	{"UPDATE t SET b = 1 WHERE a @@q", "@@q", "@@q can be read as the operator @@ before q or as @ before the parameter @q; write @ @q or @@ q"},
-	{"UPDATE t SET id =@id", "=@id", "=@id can be read as the operator =@ before id or as = before the parameter @id; write = @id or =@ id"},
-	{"UPDATE t SET b = 1 WHERE a @>@x", "@>@x", "@>@x can be read as the operator @>@ before x or as @> before the parameter @x; write @> @x or @>@ x"},
-	{"UPDATE t SET b = 1 WHERE a ->>@key = 'x'", "->>@key", "->>@key can be read as the operator ->>@ before key or as ->> before the parameter @key; write ->> @key or ->>@ key"},
-	{"UPDATE t SET b = @a+@b", "+@b", "+@b can be read as the operator +@ before b or as + before the parameter @b; write + @b or +@ b"},
+	{"UPDATE t SET b = 1 WHERE a ^@x", "^@x", "^@x can be read as the operator ^@ before x or as ^ before the parameter @x; write ^ @x or ^@ x"},
+	{"UPDATE t SET b = @-@x", "@-@x", "@-@x can be read as the operator @-@ before x or as @- before the parameter @x; write @- @x or @-@ x"},
+	{"UPDATE t SET b = a -@-@x", "-@-@x", "-@-@x can be read as the operator -@-@ before x or as -@- before the parameter @x; write -@- @x or -@-@ x"},
+	{"UPDATE t SET b = a <&&@x", "<&&@x", "<&&@x can be read as the operator <&&@ before x or as <&& before the parameter @x; write <&& @x or <&&@ x"},
+	{`""`, `""`, "there is no statement here; write the SQL that the message's effect is"},
+	{" ''\n", " ''\n", "there is no statement here; write the SQL that the message's effect is"},
+	{`UPDATE t SET "" = 1`, `""`, `zero-length delimited identifier at or near """"`},
 	{"UPDATE t SET b = 'é' WHERE c = 1 AND@x", "AND@x", "AND@x has no space before the parameter @x; write AND @x"},
 	{"SELECT f(x@a.b)", "x@a.b", "x@a.b has no space before the parameter @a.b; write x @a.b"},
 	{"SELECT f(1@a)", "1@a", "1@a has no space before the parameter @a; write 1 @a"},
@@ -104,6 +108,14 @@ var refusals = []refusal{
 	{"WITH inbox AS (SELECT 1) DELETE FROM t", "inbox", "inbox is a name the generated statement uses for itself; give this WITH query another name"},
 	{"WITH a AS (INSERT INTO public.inbox SELECT * FROM t), b AS (SELECT 1) DELETE FROM t", "public", noInbox},
 	{"UPDATE ONLY inbox AS i SET fingerprint = NULL", "inbox", noInbox},
+	{"WITH inboxgen_marker AS (SELECT 1) DELETE FROM t USING inboxgen_marker", "inboxgen_marker", "inboxgen_marker is a name the generated statement uses for itself; give this WITH query another name"},
+	{"WITH RECURSIVE inboxgen_effect AS (SELECT 1 UNION SELECT 2 FROM inboxgen_effect) DELETE FROM t USING inboxgen_effect", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; give this WITH query another name"},
+	{"WITH inbox AS (SELECT 1) DELETE FROM t USING inbox", "inbox", "inbox is a name the generated statement uses for itself; give this WITH query another name"},
+	{"SELECT f(fingerprint) FROM inbox", "inbox", readsInbox},
+	{"DELETE FROM t WHERE a IN (SELECT message_id FROM public.inbox)", "public", readsInbox},
+	{"UPDATE t SET a = 1 FROM inbox AS i WHERE i.message_id = @message_id", "inbox", readsInbox},
+	{"INSERT INTO t SELECT 1 WHERE NOT EXISTS (SELECT FROM inbox)", "inbox", readsInbox},
+	{"WITH a AS (SELECT * FROM inbox), b AS (SELECT 1) DELETE FROM t USING a", "inbox", readsInbox},
 	{"DELETE FROM t USING inboxgen_marker", "inboxgen_marker", "inboxgen_marker is a name the generated statement uses for itself; qualify the table with its schema"},
 	{"UPDATE t SET a = 1 WHERE 'é' IN (WITH inboxgen_effect AS (SELECT 1) SELECT b FROM u)", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; give this WITH query another name"},
 	{"DELETE FROM inboxgen_effect", "inboxgen_effect", "inboxgen_effect is a name the generated statement uses for itself; qualify the table with its schema"},
@@ -142,11 +154,20 @@ func TestInboxWithSchema(t *testing.T) {
 		`DELETE FROM "My Schema"."In Box"`:  `"My Schema"`,
 		`INSERT INTO "In Box" VALUES ('é')`: `"In Box"`,
 		`WITH a AS (UPDATE "My Schema"."In Box" SET message_id = 'x' RETURNING 1) DELETE FROM t`: `"My Schema"`,
-		`DELETE FROM other."In Box"`:                                    "",
-		`DELETE FROM "in box"`:                                          "",
-		`DELETE FROM "My Schema".t`:                                     "",
-		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t`:                "",
-		`DELETE FROM t WHERE a IN (SELECT b FROM "My Schema"."In Box")`: "",
+		`DELETE FROM other."In Box"`:                                                                              "",
+		`DELETE FROM "in box"`:                                                                                    "",
+		`DELETE FROM "My Schema".t`:                                                                               "",
+		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t`:                                                          "",
+		`DELETE FROM t WHERE a IN (SELECT b FROM "My Schema"."In Box")`:                                           `"My Schema"`,
+		`DELETE FROM t USING "In Box"`:                                                                            `"In Box"`,
+		`DELETE FROM t USING other."In Box"`:                                                                      "",
+		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t USING "In Box"`:                                           "",
+		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t USING "My Schema"."In Box"`:                               `"My Schema"`,
+		`WITH x AS (SELECT * FROM "In Box"), "In Box" AS (SELECT 1 AS a) DELETE FROM t USING x`:                   `"In Box"`,
+		`WITH RECURSIVE x AS (SELECT * FROM "In Box"), "In Box" AS (SELECT 1 AS a) DELETE FROM t USING x`:         "",
+		`DELETE FROM t WHERE a IN (WITH "In Box" AS (SELECT 1 AS b) SELECT b FROM "In Box")`:                      "",
+		`DELETE FROM t WHERE a IN (WITH "In Box" AS (SELECT 1) SELECT 1) OR a IN (SELECT b FROM "In Box")`:        `"In Box"`,
+		`WITH "In Box" AS (SELECT 1 AS a) DELETE FROM t WHERE a IN (WITH u AS (SELECT * FROM "In Box") SELECT 1)`: "",
 	} {
 		s, problems := Parse(sql)
 		if len(problems) > 0 {
@@ -176,7 +197,7 @@ func TestEndOfInput(t *testing.T) {
 // TestAllProblems has more than one problem in one statement.
 func TestAllProblems(t *testing.T) {
 	t.Parallel()
-	_, problems := Parse("UPDATE t SET a =@a, b = $2 WHERE c <@x")
+	_, problems := Parse("UPDATE t SET a = 1 WHERE a <@a AND b = $2 AND c <@x")
 	var rules []string
 	for _, p := range problems {
 		rules = append(rules, p.Rule)

@@ -21,7 +21,9 @@ type occurrence struct {
 
 // scan tokenizes sql with PostgreSQL's own lexer, so that strings, quoted identifiers, dollar quotes and comments hide
 // what is in them, and joins @name and @name.path into parameter tokens.
-func scan(sql string) ([]token, []occurrence, []Problem) {
+//
+// An operator that ends in @ right before a name is read as the rest of it before a parameter, unless that leaves a doubt.
+func (s *Schema) scan(sql string) ([]token, []occurrence, []Problem) {
 	result, err := pg.Scan(sql)
 	if err != nil {
 		return nil, nil, []Problem{syntaxProblem(sql, nil, err)}
@@ -46,9 +48,15 @@ func scan(sql string) ([]token, []occurrence, []Problem) {
 		case strings.HasSuffix(text, "@") && isOperator(t.kind, text) && i+1 < len(raw) && isName(sql, raw[i+1], t.end):
 			last := pathEnd(sql, raw, i+1)
 			name := sql[t.end:raw[last].End]
-			if text != "@" {
+			switch {
+			case text == "@":
+			case s.hasOperator(text) || !s.hasOperator(text[:len(text)-1]):
 				problems = append(problems, gluedOperator(t.start, int(raw[last].End), text, name))
-			} else if i > 0 && int(raw[i-1].End) == t.start && isWord(sql, raw[i-1]) {
+			default:
+				tokens = append(tokens, token{t.start, t.end - 1, t.kind})
+				t.start = t.end - 1
+			}
+			if text == "@" && i > 0 && int(raw[i-1].End) == t.start && isWord(sql, raw[i-1]) {
 				problems = append(problems, gluedWord(raw[i-1], int(raw[last].End), sql))
 			}
 			t.end, t.kind, i = int(raw[last].End), pg.Token_PARAM, last

@@ -57,8 +57,14 @@ type Statement struct {
 
 // Parse reads one effect and reports every problem that needs no knowledge of the inbox. The statement is nil where a
 // problem leaves nothing to look at.
-func Parse(source string) (*Statement, []Problem) {
-	tokens, params, problems := scan(source)
+func Parse(source string) (*Statement, []Problem) { return (*Schema)(nil).Parse(source) }
+
+// Parse is the function Parse for a statement on the schema, whose own operators it knows.
+func (schema *Schema) Parse(source string) (*Statement, []Problem) {
+	if nothing := strings.TrimSpace(source); nothing == `""` || nothing == `''` {
+		return nil, []Problem{noStatement(source)}
+	}
+	tokens, params, problems := schema.scan(source)
 	for len(tokens) > 0 && source[tokens[len(tokens)-1].start:tokens[len(tokens)-1].end] == ";" {
 		tokens = tokens[:len(tokens)-1]
 	}
@@ -66,7 +72,7 @@ func Parse(source string) (*Statement, []Problem) {
 		return nil, problems
 	}
 	if len(tokens) == 0 {
-		return nil, []Problem{{0, len(source), "empty-sql", "there is no statement here; write the SQL that the message's effect is"}}
+		return nil, []Problem{noStatement(source)}
 	}
 	result, err := pg.Parse(masked(source, params))
 	switch {
@@ -87,6 +93,10 @@ func Parse(source string) (*Statement, []Problem) {
 	}
 	s.parameters = s.groupParameters()
 	return s, append(problems, s.checkWith()...)
+}
+
+func noStatement(source string) Problem {
+	return Problem{0, len(source), "empty-sql", "there is no statement here; write the SQL that the message's effect is"}
 }
 
 // classify settles the kind of the statement, or says why it can't be an effect.
@@ -194,40 +204,6 @@ func (s *Statement) checkWith() []Problem {
 func (s *Statement) problemAt(offset int32, rule, message string) Problem {
 	t := firstTokenFrom(s.tokens, int(offset))
 	return Problem{t.start, t.end, rule, message}
-}
-
-// Names the generated statement uses for its own WITH queries.
-const (
-	markerName = "inboxgen_marker"
-	effectName = "inboxgen_effect"
-)
-
-// CheckInbox refuses a statement that writes to the inbox, or that uses a name the generated statement needs.
-func (s *Statement) CheckInbox(inbox Inbox) []Problem {
-	var problems []Problem
-	for _, t := range s.Writes {
-		if t.Name == inbox.Table && (t.Schema == "" || inbox.Schema == "" || t.Schema == inbox.Schema) {
-			problems = append(problems, s.problemAt(int32(t.Offset), "writes-inbox",
-				"the inbox is written by the generated code alone: a marker that an effect adds, changes or removes breaks exactly-once"))
-		}
-	}
-	walk(s.node, func(n any) bool {
-		switch n := n.(type) {
-		case *pg.RangeVar:
-			if n.Schemaname == "" && (n.Relname == markerName || n.Relname == effectName) {
-				problems = append(problems, s.problemAt(n.Location, "reserved-name",
-					n.Relname+" is a name the generated statement uses for itself; qualify the table with its schema"))
-			}
-		case *pg.CommonTableExpr:
-			clash := n.Ctename == markerName || n.Ctename == effectName || inbox.Schema == "" && n.Ctename == inbox.Table
-			if clash {
-				problems = append(problems, s.problemAt(n.Location, "reserved-name",
-					n.Ctename+" is a name the generated statement uses for itself; give this WITH query another name"))
-			}
-		}
-		return true
-	})
-	return problems
 }
 
 // DefaultExpect returns what an effect of this kind must touch when the spec does not say.

@@ -56,16 +56,19 @@ func (r *effectResolver) parse(e *spec.Effect) *pgsql.Statement {
 	if e.SQL.Broken {
 		return nil
 	}
-	s, problems := pgsql.Parse(e.SQL.Value)
+	s, problems := r.schema.Parse(e.SQL.Value)
 	if s != nil {
 		problems = append(problems, s.CheckInbox(r.inbox)...)
+		if e.Assume.Value != "transactional" {
+			problems = append(problems, s.Outliving()...)
+		}
 	}
 	for _, p := range problems {
 		// What is missing at the end of the input is missing after its last word.
 		start := min(p.Start, len(strings.TrimSpace(e.SQL.Value)))
 		r.diags.Errorf(e.SQL.At(start), p.Rule, "%s", p.Message)
 	}
-	for _, p := range pgsql.References(e.SQL.Value) {
+	for _, p := range r.schema.References(e.SQL.Value) {
 		r.reference(p.Name, e.SQL.At(p.Start))
 	}
 	return s
