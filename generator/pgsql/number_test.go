@@ -22,8 +22,10 @@ func TestNumbers(t *testing.T) {
 		{"INSERT INTO t (a) VALUES (@x) ON CONFLICT (a) DO UPDATE SET n = t.n + @x", "INSERT INTO t (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET n = t.n + $1"},
 		{"WITH w AS (INSERT INTO t (a, b) VALUES (@x, @x)) DELETE FROM u WHERE c = - @x", "WITH w AS (INSERT INTO t (a, b) VALUES ($1, $2)) DELETE FROM u WHERE c = - $1"},
 		{"WITH RECURSIVE w AS (INSERT INTO t (a, b) VALUES (@x, @x)) DELETE FROM u WHERE c = - @x", "WITH RECURSIVE w AS (INSERT INTO t (a, b) VALUES ($1, $1)) DELETE FROM u WHERE c = - $1"},
-		{"MERGE INTO t USING u ON true WHEN MATCHED THEN UPDATE SET a = @x, b = @x WHEN NOT MATCHED THEN INSERT (a) VALUES (@x)",
-			"MERGE INTO t USING u ON true WHEN MATCHED THEN UPDATE SET a = $1, b = $2 WHEN NOT MATCHED THEN INSERT (a) VALUES ($1)"},
+		{
+			"MERGE INTO t USING u ON true WHEN MATCHED THEN UPDATE SET a = @x, b = @x WHEN NOT MATCHED THEN INSERT (a) VALUES (@x)",
+			"MERGE INTO t USING u ON true WHEN MATCHED THEN UPDATE SET a = $1, b = $2 WHEN NOT MATCHED THEN INSERT (a) VALUES ($1)",
+		},
 		{"MERGE INTO t USING u ON true WHEN MATCHED AND c = @x THEN UPDATE SET a = @x", "MERGE INTO t USING u ON true WHEN MATCHED AND c = $1 THEN UPDATE SET a = $1"},
 		// a cast gives a type too, but text is assigned as the value itself
 		{"INSERT INTO t (a, b) VALUES (@x::numeric, @x)", "INSERT INTO t (a, b) VALUES ($1::numeric, $1)"},
