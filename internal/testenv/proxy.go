@@ -95,11 +95,11 @@ func (p *Proxy) join(client, server *net.TCPConn) {
 	}
 }
 
-func watch(make func() Watch) Watch {
-	if make == nil {
+func watch(begin func() Watch) Watch {
+	if begin == nil {
 		return func(piece []byte) (int, bool) { return len(piece), false }
 	}
-	return make()
+	return begin()
 }
 
 // pass copies until one side ends or the watch says so, and tells both. Then it reads on: a connection that is closed before
