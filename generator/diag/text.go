@@ -103,6 +103,12 @@ func window(length, column int) (from, to int) {
 	return from, from + most
 }
 
+// wide has what takes two columns besides the letters of East Asia: their punctuation, full-width forms, emoji.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303E, Stride: 1}, {Lo: 0xFF01, Hi: 0xFF60, Stride: 1}, {Lo: 0xFFE0, Hi: 0xFFE6, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F680, Hi: 0x1F6FF, Stride: 1}, {Lo: 0x1F900, Hi: 0x1FAFF, Stride: 1}},
+}
+
 // blank is what takes as much room as r on a terminal.
 func blank(r rune) string {
 	switch {
@@ -110,7 +116,7 @@ func blank(r rune) string {
 		return "\t"
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return ""
-	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana):
+	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana, wide):
 		return "  "
 	default:
 		return " "
