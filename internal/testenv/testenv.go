@@ -70,12 +70,45 @@ func Postgres(tb testing.TB, major int) *Server {
 func Private(tb testing.TB, major int, settings ...string) *Server {
 	tb.Helper()
 	s := require(tb, func() (*Server, error) { return Start(tb.Context(), major, settings...) })
+	return closing(tb, s)
+}
+
+// InLanguage starts a server for one test only, whose messages are in a language such as "de_DE".
+func InLanguage(tb testing.TB, major int, language string) *Server {
+	tb.Helper()
+	s := require(tb, func() (*Server, error) {
+		if _, err := installed("locales", localesVariable); err != nil {
+			return nil, err
+		}
+		s, err := Start(tb.Context(), major, "lc_messages="+language+".UTF-8")
+		if err == nil {
+			err = s.translates(tb.Context())
+		}
+		return s, err
+	})
+	return closing(tb, s)
+}
+
+// closing stops the server when the test ends.
+func closing(tb testing.TB, s *Server) *Server {
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			tb.Errorf("stop PostgreSQL %d: %v", major, err)
+			tb.Errorf("stop PostgreSQL %d: %v", s.Major, err)
 		}
 	})
 	return s
+}
+
+// translates looks whether messages are not in English: not every PostgreSQL is built with translations.
+func (s *Server) translates(ctx context.Context) error {
+	err := s.admin(ctx, "SELECT 1/0")
+	if err == nil || !strings.Contains(err.Error(), "22012") {
+		return errors.Join(err, s.Close())
+	}
+	if strings.Contains(err.Error(), "division by zero") {
+		return errors.Join(fmt.Errorf("PostgreSQL %d with translated messages: %w", s.Major, ErrNotFound), s.Close())
+	}
+	return nil
 }
 
 func require[S any](tb testing.TB, start func() (*S, error)) *S {
