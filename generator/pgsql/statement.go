@@ -38,6 +38,7 @@ type Problem struct {
 // Table names a table as the user wrote it, unquoted and folded.
 type Table struct {
 	Schema, Name string
+	By           Kind // of the statement that modifies it
 	Offset       int
 }
 

@@ -158,6 +158,27 @@ func target(n *pg.Node) *pg.RangeVar {
 
 func modifies(n *pg.Node) bool { return target(n) != nil }
 
+// kindOf returns the kind of a statement that modifies data, or "".
+func kindOf(n *pg.Node) Kind {
+	switch n.GetNode().(type) {
+	case *pg.Node_InsertStmt:
+		return Insert
+	case *pg.Node_UpdateStmt:
+		return Update
+	case *pg.Node_DeleteStmt:
+		return Delete
+	case *pg.Node_MergeStmt:
+		return Merge
+	}
+	return ""
+}
+
+// returns reports whether a statement that modifies data has a RETURNING.
+func returns(n *pg.Node) bool {
+	return n.GetInsertStmt().GetReturningClause() != nil || n.GetUpdateStmt().GetReturningClause() != nil ||
+		n.GetDeleteStmt().GetReturningClause() != nil || n.GetMergeStmt().GetReturningClause() != nil
+}
+
 // writes lists the tables that the statement and its WITH queries modify.
 func writes(n *pg.Node) []Table {
 	var out []Table
@@ -165,7 +186,7 @@ func writes(n *pg.Node) []Table {
 		out = append(out, writes(cte.GetCommonTableExpr().Ctequery)...)
 	}
 	if t := target(n); t != nil {
-		out = append(out, Table{Schema: t.Schemaname, Name: t.Relname, Offset: int(t.Location)})
+		out = append(out, Table{Schema: t.Schemaname, Name: t.Relname, By: kindOf(n), Offset: int(t.Location)})
 	}
 	return out
 }
