@@ -39,6 +39,8 @@ func (r *effectResolver) resolve() {
 	}
 	r.content()
 	switch {
+	case m.Spec.Plan.Value == string(Transaction):
+		m.Reason = "plan: transaction, because " + m.Spec.Because.Value
 	case len(effects) != 1:
 		m.Reason = fmt.Sprintf("%d effects: parts of one statement would not see each other's changes", len(effects))
 	case r.guard(statements[0], m.Effects[0]):
@@ -126,11 +128,30 @@ func (r *effectResolver) label(s *Statement) string {
 	return label
 }
 
+// alone says why a statement can't be a WITH query, or returns "".
+func (r *effectResolver) alone(s *pgsql.Statement) string {
+	if rule := r.schema.Rule(s.Writes); rule != "" {
+		return "the rule " + rule + " keeps it from standing in a WITH query"
+	}
+	if r.message.Spec.Plan.Set {
+		return "the message has plan: transaction"
+	}
+	return ""
+}
+
 // guard makes the message guarded if its one statement can be, or says why it can't.
 func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 	m := r.message
+	if reason := r.alone(s); reason != "" {
+		m.Reason = reason
+		return false
+	}
 	if trigger := r.schema.StatementTrigger(s.Writes); trigger != "" {
 		m.Reason = "the trigger " + trigger + " is FOR EACH STATEMENT: it would fire for a guarded duplicate too"
+		return false
+	}
+	if rule := r.schema.UncountedRule(s); rule != "" && e.Expect != pgsql.ExpectAny {
+		m.Reason = "the rule " + rule + " does something else instead, which the command tag in a batch does not count"
 		return false
 	}
 	sql, err := s.Guard(r.inbox, r.label(e), e.Expect, r.postgres)
@@ -147,11 +168,27 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 
 // check lays out an effect for use behind a marker of its own.
 func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statement) {
+	if r.alone(s) != "" {
+		out.SQL, out.ByTag = s.SQL(), out.Expect != pgsql.ExpectAny
+		r.counted(e, s, out)
+		return
+	}
 	sql, bySQL, err := s.Check(r.label(out), out.Expect, r.postgres)
 	if err != nil {
 		r.diags.Errorf(e.SQL.At(0), "unprovable", "this statement can't be wrapped to check expect: %s; please report it, and write expect: any meanwhile", err)
 	}
 	out.SQL, out.ByTag = sql, !bySQL
+}
+
+// counted refuses an expectation that the command tag can't meet.
+func (r *effectResolver) counted(e *spec.Effect, s *pgsql.Statement, out *Statement) {
+	pos := e.Expect.Pos
+	if !e.Expect.Set {
+		pos = e.SQL.At(0)
+	}
+	if rule := r.schema.UncountedRule(s); rule != "" && out.ByTag {
+		r.diags.Errorf(pos, "rule-expect", "the rule %s does something else instead of the %s, for which PostgreSQL counts 0 rows; write expect: any, or write what the rule does", rule, s.Kind)
+	}
 }
 
 // args returns what the parameters of one effect, which are checked, stand for.

@@ -82,6 +82,16 @@ func TestFailureInAnyLanguage(t *testing.T) {
 	}
 }
 
+func TestFailureByRule(t *testing.T) {
+	server := &pgconn.PgError{Severity: "FEHLER", Code: "0A000", Message: "DO-ALSO-Regeln werden nicht unterstützt"}
+	err := NewConsumer(nil).inbox.failure("Paid", "42", server)
+	const want = `accounting.Paid: message "42": FEHLER: DO-ALSO-Regeln werden nicht unterstützt (SQLSTATE 0A000); ` +
+		"if the table has a rule, which can keep the effect from standing in a WITH query, write plan: transaction and because: on the message in the spec"
+	if err.Error() != want || !errors.Is(err, server) || Classify(err) != Deployment {
+		t.Errorf("%v, %s", err, Classify(err))
+	}
+}
+
 func TestNames(t *testing.T) {
 	got := fmt.Sprint(Applied, Duplicate, Skipped, Outcome(0), Transient, Poison, Deployment, Class(0))
 	if want := "applied duplicate skipped failed transient poison deployment none"; got != want {

@@ -136,7 +136,8 @@ func isNetwork(err error) bool {
 }
 
 // failure names the message in err and recognizes an unmet expectation, which a statement raises as the text of a failed
-// cast: the effect's label, what was expected and what was found. The words and quotes around it are the server's.
+// cast: the effect's label, what was expected and what was found. The words and quotes around it are the server's. It says
+// what to do about a rule.
 func (i *inbox) failure(message, id string, err error) error {
 	var server *pgconn.PgError
 	if errors.As(err, &server) && server.Code == "22P02" {
@@ -146,8 +147,14 @@ func (i *inbox) failure(message, id string, err error) error {
 			err = fmt.Errorf("%w: %s", ErrExpectation, text)
 		}
 	}
+	if server != nil && server.Code == featureNotSupported {
+		err = fmt.Errorf("%w; if the table has a rule, which can keep the effect from standing in a WITH query, write plan: transaction and because: on the message in the spec", err)
+	}
 	return &MessageError{i.consumer, message, id, err}
 }
+
+// featureNotSupported is what PostgreSQL answers when a WITH query writes to a table that has a rule.
+const featureNotSupported = "0A000"
 
 // maxIDBytes keeps an id, with its consumer's name, below the 2,704 bytes that PostgreSQL indexes.
 const maxIDBytes = 512

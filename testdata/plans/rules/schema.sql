@@ -1,0 +1,8 @@
+CREATE TABLE audited (n bigint);
+CREATE TABLE plain (n bigint);
+CREATE TABLE moved (n bigint);
+CREATE VIEW seen AS SELECT n FROM audited;
+CREATE RULE audit AS ON UPDATE TO audited DO ALSO INSERT INTO plain VALUES (new.n);
+CREATE RULE move AS ON UPDATE TO moved DO INSTEAD INSERT INTO plain VALUES (new.n);
+CREATE RULE enter AS ON INSERT TO moved DO INSTEAD INSERT INTO plain VALUES (new.n) RETURNING n;
+CREATE RULE leave AS ON DELETE TO moved DO INSTEAD INSERT INTO plain VALUES (old.n) RETURNING n;
