@@ -253,6 +253,9 @@ func (s *Statement) end() int { return s.tokens[len(s.tokens)-1].end }
 // trailer returns the comments behind the statement, without the semicolon.
 func (s *Statement) trailer() string {
 	rest := s.Source[s.end():]
+	if strings.TrimSpace(rest) == "" {
+		return ""
+	}
 	result, err := pg.Scan(rest)
 	if err != nil {
 		return ""

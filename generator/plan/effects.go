@@ -58,8 +58,12 @@ func (r *effectResolver) parse(e *spec.Effect) *pgsql.Statement {
 	if e.SQL.Broken {
 		return nil
 	}
+	var references []pgsql.Reference
 	s, problems := r.schema.Parse(e.SQL.Value)
-	if s != nil {
+	if s == nil {
+		references = r.schema.References(e.SQL.Value)
+	} else {
+		references = s.References()
 		problems = append(problems, s.CheckInbox(r.inbox)...)
 		if e.Assume.Value != "transactional" {
 			problems = append(problems, s.Outliving()...)
@@ -70,7 +74,7 @@ func (r *effectResolver) parse(e *spec.Effect) *pgsql.Statement {
 		start := min(p.Start, len(strings.TrimSpace(e.SQL.Value)))
 		r.diags.Errorf(e.SQL.At(start), p.Rule, "%s", p.Message)
 	}
-	for _, p := range r.schema.References(e.SQL.Value) {
+	for _, p := range references {
 		r.reference(p.Name, e.SQL.At(p.Start))
 	}
 	return s
