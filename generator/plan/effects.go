@@ -65,7 +65,7 @@ func (r *effectResolver) parse(e *spec.Effect) *pgsql.Statement {
 	} else {
 		references = s.References()
 		problems = append(problems, s.CheckInbox(r.inbox)...)
-		if e.Assume.Value != "transactional" {
+		if e.Assume.Value != "transactional" && !e.Assume.Broken {
 			problems = append(problems, s.Outliving()...)
 		}
 	}

@@ -26,10 +26,14 @@ func readExample(m *Message) func(*decoder, value) (*Example, bool) {
 	}
 }
 
-// knownFields has the names of a message's fields. One that is no name may be meant by all that are spelled like it.
+// knownFields has the names of a message's fields; none when one can't be read. One that is no name may be meant by all
+// that are spelled like it.
 func knownFields(m *Message) map[string]bool {
 	known := map[string]bool{}
 	for _, f := range m.Fields {
+		if f.Name.Value == "" {
+			return map[string]bool{}
+		}
 		known[f.Name.Value] = true
 		if f.Name.Broken {
 			known[misspelled+diag.FoldSpelling(f.Name.Value)] = true

@@ -240,5 +240,5 @@ func (m written) needs(d *decoder, key string, needed bool, write string) {
 // reasoned asks for because: beside a key that overrides a judgement, and for nothing else.
 func (m written) reasoned(d *decoder, key string) {
 	m.needs(d, "because", m.has(key), "because: with the reason for "+key+", for those who review this")
-	m.only(d, "because", m.has(key), "it gives the reason for "+key)
+	m.only(d, "because", m.has(key) || m.partial, "it gives the reason for "+key)
 }

@@ -50,11 +50,13 @@ func sqlKey(name string, into **Text, read func(*decoder, value) (*Text, bool)) 
 				*into = brokenText
 				return
 			}
-			t, ok := read(d, v)
-			if !ok {
-				t = brokenText
+			*into = brokenText
+			if n := v.node; (n.Anchor != "" || n.Style&yaml.TaggedStyle != 0) && n.Style&yaml.LiteralStyle == 0 {
+				return // refused already, and stands before the text
 			}
-			*into = t
+			if t, ok := read(d, v); ok {
+				*into = t
+			}
 		},
 	}
 }

@@ -87,8 +87,9 @@ func (e syntaxError) strayAlias() (offset int, name string, ok bool) {
 	if m == nil {
 		return 0, "", false
 	}
-	offset = exactOffset(e, e.faultyLine()) - len(m[1])
-	return offset, m[1], offset >= 0 && e.text[offset] == '*'
+	end := exactOffset(e, e.faultyLine()) // of the alias, or of the : behind it
+	offset = strings.LastIndex(e.text[:min(end+1, len(e.text))], "*"+m[1])
+	return offset, m[1], offset >= 0
 }
 
 func (e syntaxError) rule() *syntaxRule {
