@@ -65,7 +65,7 @@ chaos: servers ## send 100,000 messages through both brokers while things break 
 .PHONY: bench
 bench: servers ## compare generation with sqlc's, and what is generated with what is written by hand
 	cd bench && go run .
-	cd e2e && go run ./speed && go run ./speed -latency 1ms -messages 5000
+	cd e2e && go run ./speed && go run ./speed -latency 1ms
 
 $(TOOLS)/stamp: tools/go.mod tools/go.sum
 	cd tools && go build -o $(TOOLS)/ tool
