@@ -32,6 +32,16 @@ var spelledNames = []string{
 	"string", "bool", "int", "int16", "int32", "int64", "float32", "float64", "bytes", "time", "date", "interval", "uuid", "decimal", "json",
 }
 
+// otherWords are what SQL, JSON and other languages call these types.
+var otherWords = map[string]string{
+	"text": "string", "varchar": "string", "char": "string", "enum": "string",
+	"boolean": "bool", "smallint": "int16", "int2": "int16", "int4": "int32", "integer": "int64", "bigint": "int64", "int8": "int64", "long": "int64",
+	"real": "float32", "float4": "float32", "float": "float64", "float8": "float64", "double": "float64",
+	"numeric": "decimal", "money": "decimal", "number": "decimal", "bytea": "bytes", "blob": "bytes", "binary": "bytes",
+	"timestamp": "time", "timestamptz": "time", "datetime": "time", "duration": "interval", "guid": "uuid",
+	"jsonb": "json", "object": "json", "any": "json", "map": "json", "struct": "json",
+}
+
 func basic(name string) *Type { return &Type{Kind: Basic, Name: name} }
 
 func named(path, pkg, name string) *Type {
@@ -64,6 +74,12 @@ func parseType(text string, loaded func(path, name string) (*Type, error)) (*Typ
 	}
 	if path, name, ok := splitGoType(text); ok {
 		return loaded(path, name)
+	}
+	if meant, ok := otherWords[strings.ToLower(text)]; ok {
+		return nil, fmt.Errorf("there is no type %s; did you mean %s?", text, meant)
+	}
+	if strings.HasPrefix(text, "map[") {
+		return nil, fmt.Errorf("there is no type %s; a map is json, or a Go type of yours as import/path.Name", text)
 	}
 	if best := diag.Nearest(text, spelledNames); best != "" {
 		return nil, fmt.Errorf("there is no type %s; did you mean %s?", text, best)

@@ -378,7 +378,7 @@ type T struct{ A int }
 		`inboxgen.yaml:26:65: error: there is no type Nubmer in example.com/shop/events; did you mean Number? [unknown-type]`,
 		`inboxgen.yaml:26:100: error: events.hidden is not exported [unknown-type]`,
 		`inboxgen.yaml:26:135: error: there is no type uint; did you mean int? [unknown-type]`,
-		`inboxgen.yaml:26:144: error: there is no type map[string]int; write one of string, bool, int, int16, int32, int64, float32, float64, bytes, time, date, interval, uuid, decimal, json, with * before it where it may be missing or [] for a list, or import/path.Name [unknown-type]`,
+		`inboxgen.yaml:26:144: error: there is no type map[string]int; a map is json, or a Go type of yours as import/path.Name [unknown-type]`,
 		`inboxgen.yaml:27:42: error: the fields order_id (inboxgen.yaml:27:24) and orderId would both be the Go field OrderID; rename one of them [go-name]`,
 		`inboxgen.yaml:27:59: error: "__" has no letter to make a Go name of [go-name]`,
 		`inboxgen.yaml:27:71: error: "_1" gives no exported Go name; begin it with a letter that has a capital form [go-name]`,
