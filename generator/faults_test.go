@@ -33,6 +33,7 @@ migrations:
 schema:
   - schema.sql
   - tables/
+  - rules.sql
 jobs: [go]
 metrics: none
 tests: false
@@ -132,6 +133,11 @@ consumers:
         effects:
           - sql: |
               DELETE FROM selling WHERE id = @id
+          - sql: |
+              UPDATE ruled SET n = 1
+            expect: any # ruled
+          - sql: |
+              SELECT pg_notify('sold', 'x')
   stock:
     messages:
       Moved:
@@ -143,6 +149,7 @@ consumers:
 `,
 	"shop/paid.sql":       "-- größer\nINSERT INTO paid (id, amount)\nVALUES (@event_id, @amount)\n",
 	"shop/schema.sql":     "CREATE TABLE ledger (merchant_id bigint, balance bigint, note text);\n",
+	"shop/rules.sql":      "CREATE TABLE ruled (n bigint);\nCREATE RULE r AS ON UPDATE TO ruled DO INSTEAD NOTHING;\n",
 	"shop/logged.sql":     "INSERT INTO log VALUES (@amount)\n",
 	"shop/tables/log.sql": "CREATE TABLE log (amount bigint);\n",
 	"shop/shop.go":        "package shop\n",
@@ -222,7 +229,7 @@ var mistakes = []mistake{
 	inSpec("AND note = @note", "AND note <@note"),
 	inSpec("expect: one", "expect: none"),
 	inSpec("file: logged.sql", "file: loged.sql"),
-	inSpec("expect: any", "expect: 0"),
+	inSpec("expect: any\n", "expect: 0\n"),
 	inSpec("- given: DELETE FROM ledger", "- given: DELETE FROM ledger # all"),
 	inSpec("  event_id: x", "  evnt_id: x"),
 	inSpec("want: 1", "want: 0x1"),
@@ -238,6 +245,8 @@ var mistakes = []mistake{
 	inSpec("CALL p(@id)", "CALL p($1)"),
 	inSpec("rabbitmq:", "rabitmq:"),
 	inSpec("prefetch: 10", "prefetch: 0"),
+	inSpec("expect: any # ruled", "expect: one # ruled"),
+	inSpec("SELECT pg_notify('sold', 'x')", "SELECT pg_advisory_lock(1)"),
 	inSpec("  stock:\n", "  outcome:\n"),
 	inSpec("      Kept:\n", "      Outcome:\n"),
 	inSpec("fields: {id: string, amount: decimal}", "fields: {id: string, amount: decimal, id: int}"),

@@ -120,6 +120,7 @@ func (r *effectResolver) effect(i, n int, e *spec.Effect, s *pgsql.Statement) *S
 	if s.Kind == pgsql.Select && out.Expect == pgsql.ExpectAny && !e.Expect.Broken && !s.CallsFunction() && len(s.Writes) == 0 {
 		r.diags.Errorf(e.SQL.At(0), "no-effect", "this SELECT changes nothing and expects nothing; call a function in it, or say what it must find with expect: some")
 	}
+	r.counted(e, s, out)
 	return out
 }
 
@@ -174,7 +175,6 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statement) {
 	if r.alone(s) != "" {
 		out.SQL, out.ByTag = s.SQL(), out.Expect != pgsql.ExpectAny
-		r.counted(e, s, out)
 		return
 	}
 	sql, bySQL, err := s.Check(r.label(out), out.Expect, r.postgres)
@@ -184,13 +184,16 @@ func (r *effectResolver) check(e *spec.Effect, s *pgsql.Statement, out *Statemen
 	out.SQL, out.ByTag = sql, !bySQL
 }
 
-// counted refuses an expectation that the command tag can't meet.
+// counted refuses an expectation that the command tag, where that is all there is, can't meet.
 func (r *effectResolver) counted(e *spec.Effect, s *pgsql.Statement, out *Statement) {
+	if r.alone(s) == "" || out.Expect == pgsql.ExpectAny || e.Expect.Broken {
+		return
+	}
 	pos := e.Expect.Pos
 	if !e.Expect.Set {
 		pos = e.SQL.At(0)
 	}
-	if rule := r.schema.UncountedRule(s); rule != "" && out.ByTag {
+	if rule := r.schema.UncountedRule(s); rule != "" {
 		r.diags.Errorf(pos, "rule-expect", "the rule %s does something else instead of the %s, for which PostgreSQL counts 0 rows; write expect: any, or write what the rule does", rule, s.Kind)
 	}
 }
