@@ -9,7 +9,8 @@ import (
 // parameter is one $n: the occurrences that share a number.
 type parameter struct {
 	name        string
-	occurrences []int // indexes into Statement.params
+	cast        string // the type that all of its occurrences stand in a cast to, or ""
+	occurrences []int  // indexes into Statement.params
 }
 
 // groupParameters decides which occurrences of a name share a number, counting from where they first stand.
@@ -19,18 +20,45 @@ func (s *Statement) groupParameters() []parameter {
 		n.names[o.start] = o.name
 	}
 	n.statement(s.node)
+	casts := castsOf(s.node)
 	var out []parameter
 	at := map[int]int{}
 	for i, o := range s.params {
 		number := n.of[o.start]
 		if _, ok := at[number]; !ok {
 			at[number] = len(out)
-			out = append(out, parameter{name: o.name})
+			out = append(out, parameter{name: o.name, cast: casts[o.start]})
 		}
 		p := &out[at[number]]
 		p.occurrences = append(p.occurrences, i)
+		if casts[o.start] != p.cast {
+			p.cast = ""
+		}
 	}
 	return out
+}
+
+// castsOf returns the types of the casts that parameters stand in, by offset.
+func castsOf(node *pg.Node) map[int]string {
+	casts := map[int]string{}
+	walk(node, func(n any) bool {
+		if c, ok := n.(*pg.TypeCast); ok {
+			if p := c.Arg.GetParamRef(); p != nil {
+				casts[int(p.Location)] = typeName(c.TypeName)
+			}
+		}
+		return true
+	})
+	return casts
+}
+
+// typeName returns a type as pg_type has it, with the schema when it is not pg_catalog and [] for an array.
+func typeName(t *pg.TypeName) string {
+	name := catalogName(t.Names)
+	if len(t.ArrayBounds) > 0 {
+		name += "[]"
+	}
+	return name
 }
 
 // numbers follows the server through a statement. A number has one type, that of the place which first needs one, so
@@ -165,7 +193,7 @@ func (n *numbers) read(node any) {
 		switch m := m.(type) {
 		case *pg.TypeCast:
 			if p := m.Arg.GetParamRef(); p != nil {
-				text[int(p.Location)] = isText(m.TypeName)
+				text[int(p.Location)] = typeName(m.TypeName) == "text" || typeName(m.TypeName) == "varchar"
 			}
 		case *pg.ParamRef:
 			at := int(m.Location)
@@ -201,10 +229,4 @@ func assigned(targets []*pg.Node) []*pg.Node {
 		}
 	}
 	return out
-}
-
-// isText reports whether a type is text or varchar.
-func isText(t *pg.TypeName) bool {
-	name := catalogName(t.Names)
-	return (name == "text" || name == "varchar") && len(t.ArrayBounds) == 0
 }

@@ -1,6 +1,9 @@
 package pgsql
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestNumbers shows which occurrences of a name share a number.
 func TestNumbers(t *testing.T) {
@@ -39,6 +42,37 @@ func TestNumbers(t *testing.T) {
 		}
 		if got := s.SQL(); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.sql, got, c.want)
+		}
+	}
+}
+
+// TestCast has the type that a cast gives a parameter, for each of its numbers.
+func TestCast(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sql  string
+		want []string
+	}{
+		{"SELECT f(@x::text, CAST(@y AS bigint), @z)", []string{"text", "int8", ""}},
+		{"SELECT f(@x::character varying(3), @y::double precision, @z::timestamp with time zone)", []string{"varchar", "float8", "timestamptz"}},
+		{"SELECT f(@x::int[], @y::text[][], @z::numeric(3,1) ARRAY[4])", []string{"int4[]", "text[]", "numeric[]"}},
+		{`SELECT f(@x::my.text, @y::pg_catalog.text, @z::"Text")`, []string{"my.text", "text", "Text"}},
+		{"SELECT f((@x)::text, (@y::bigint)::text, (@z + 1)::text)", []string{"text", "int8", ""}},
+		{"SELECT f(@x::text, @x::text, @y::text, @y::varchar, @z::text, @z)", []string{"text", "", ""}},
+		{"UPDATE t SET a = @x::text WHERE b = @x", []string{""}},
+		{"INSERT INTO t (a, b) VALUES (@x::text, @x)", []string{"text", ""}},
+	} {
+		s, problems := Parse(c.sql)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", c.sql, problems)
+			continue
+		}
+		var got []string
+		for i := range s.Parameters() {
+			got = append(got, s.Cast(i))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.sql, got, c.want)
 		}
 	}
 }

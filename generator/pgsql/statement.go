@@ -225,6 +225,9 @@ func (s *Statement) Parameters() []string {
 	return names
 }
 
+// Cast returns the type, as pg_type has it, that a cast gives the i-th parameter, or "" where another place may give it.
+func (s *Statement) Cast(i int) string { return s.parameters[i].cast }
+
 // ParameterOffset returns where the i-th parameter first stands.
 func (s *Statement) ParameterOffset(i int) (start, end int) {
 	o := s.params[s.parameters[i].occurrences[0]]

@@ -32,6 +32,7 @@ func (r *effectResolver) resolve() {
 			whole = false
 			continue
 		}
+		r.checkCasts(e, statements[i])
 		m.Effects = append(m.Effects, r.effect(i, len(effects), e, statements[i]))
 	}
 	if !whole || r.diags.HasErrors() {

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inboxgen/inboxgen/generator/gotype"
+	"github.com/inboxgen/inboxgen/generator/pgsql"
+	"github.com/inboxgen/inboxgen/generator/spec"
+)
+
+// checkCasts refuses a parameter whose cast gives it a type that pgx can't send its field as. Every message would fail.
+func (r *effectResolver) checkCasts(e *spec.Effect, s *pgsql.Statement) {
+	for i, name := range s.Parameters() {
+		field, err := r.message.Go.Lookup(name)
+		cast := s.Cast(i)
+		if err != nil || cast == "" || canSend(field.Type, cast) {
+			continue
+		}
+		start, _ := s.ParameterOffset(i)
+		advice := "give the field another type"
+		if slices.Contains(textTypes, cast) { // which every type can be cast to
+			advice = fmt.Sprintf("write (@%s::%s)::%s", name, sentAs(field.Type), cast)
+		}
+		r.diags.Errorf(e.SQL.At(start), "cast", "@%s is %s, which can't be sent as %s, the type that the cast gives it; %s", name, field.Type, cast, advice)
+	}
+}
+
+var (
+	numberTypes = []string{"int2", "int4", "int8", "numeric", "float4", "float8", "oid"}
+	jsonTypes   = []string{"json", "jsonb"}
+	textTypes   = []string{"text", "varchar", "bpchar", "name"}
+	otherTypes  = []string{"bool", "date", "time", "timestamp", "timestamptz", "interval", "uuid", "bytea", "inet", "cidr"}
+)
+
+// canSend reports whether pgx has a way to send values of a Go type as a PostgreSQL type, in all of its modes. Of a type
+// that is not known, on either side, it is taken to have one. Text has one for every type.
+func canSend(t *gotype.Type, as string) bool {
+	of, list := strings.CutSuffix(as, "[]")
+	known := slices.Contains(slices.Concat(numberTypes, jsonTypes, textTypes, otherTypes), of)
+	switch {
+	case !known, slices.Contains(jsonTypes, as), t.Use == gotype.AsJSON, t.Use == gotype.AsTime, t.Use == gotype.AsUUID:
+		return true
+	case t.Kind == gotype.Pointer:
+		return canSend(t.Elem, as)
+	case isTexts(t):
+		return list
+	case isList(t):
+		return list && canSend(t.Elem, of)
+	case t.Kind != gotype.Basic, t.Name == "string":
+		return true
+	case t.Name == "bool":
+		return as == "bool"
+	default:
+		return slices.Contains(numberTypes, as)
+	}
+}
+
+// isTexts reports whether values are sent as a list of strings.
+func isTexts(t *gotype.Type) bool { return t.Use == gotype.AsStrings || t.Use == gotype.AsTexts }
+
+func isList(t *gotype.Type) bool {
+	return t.Use == gotype.AsList || t.Kind == gotype.Slice && t.Elem.Name != "byte" && t.Elem.Name != "uint8"
+}
+
+// sentAs is the PostgreSQL type that is closest to a Go type that can't be sent as any.
+func sentAs(t *gotype.Type) string {
+	switch {
+	case t.Kind == gotype.Pointer:
+		return sentAs(t.Elem)
+	case isTexts(t):
+		return "text[]"
+	case isList(t):
+		return sentAs(t.Elem) + "[]"
+	case t.Kind == gotype.Slice:
+		return "bytea"
+	}
+	switch t.Name {
+	case "bool":
+		return "boolean"
+	case "int8", "int16", "uint8":
+		return "smallint"
+	case "int32", "uint16":
+		return "integer"
+	case "int", "int64", "uint32":
+		return "bigint"
+	case "uint", "uint64":
+		return "numeric"
+	case "float32":
+		return "real"
+	case "float64":
+		return "double precision"
+	case "Time":
+		return "timestamptz"
+	case "UUID":
+		return "uuid"
+	default:
+		return "text"
+	}
+}
