@@ -27,7 +27,7 @@ func (g *run) clashes(m *plan.Model, files []emit.File) {
 		kind, taken := ours[d.name]
 		typeName, _, isMember := strings.Cut(d.name, ".")
 		switch {
-		case !taken, reported[d.name], isMember && reported[typeName], kind == "import" && d.kind == "import":
+		case !taken, m.IsOwn(d.name), reported[d.name], isMember && reported[typeName], kind == "import" && d.kind == "import":
 			continue
 		}
 		reported[d.name] = true

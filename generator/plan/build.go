@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/gotype"
@@ -45,7 +46,7 @@ func Build(s *spec.Spec, packageName string, types map[*spec.Message]*gotype.Mes
 	b.resolveEffects()
 	b.structs()
 	b.model.Reserved = b.reserved()
-	b.model.origins = b.origins()
+	b.model.origins, b.model.own = sync.OnceValue(b.origins), b.own
 	return b.model, b.diags.Sorted()
 }
 

@@ -74,6 +74,13 @@ func (b *builder) origins() map[string]Origin {
 			out[name] = o
 		}
 	}
+	for _, m := range b.model.Structs {
+		if o, named := out[m.Name]; named {
+			for _, f := range m.Fields {
+				out[m.Name+"."+f.GoName] = o
+			}
+		}
+	}
 	for _, c := range b.model.Consumers {
 		if _, named := out[c.GoName]; !named {
 			continue

@@ -23,7 +23,8 @@ type Model struct {
 	Structs   []*gotype.Message // inline messages, declared once each, by name
 	Reserved  map[string]bool   // names that an import must not have
 
-	origins map[string]Origin
+	origins func() map[string]Origin // not all runs need them
+	own     map[string]bool
 }
 
 // Origin is what in the spec a Go name comes from.
@@ -32,15 +33,19 @@ type Origin struct {
 	Pos  diag.Position
 }
 
-// Origin returns what a name of the generated code comes from, or a method as Type.Method. Names of the support code come
-// from nothing in the spec.
+// Origin returns what a name of the generated code comes from; a method or a field is named as Type.Member. Names of the
+// support code come from nothing in the spec.
 func (m *Model) Origin(name string) (Origin, bool) {
-	o, ok := m.origins[name]
+	o, ok := m.origins()[name]
 	return o, ok
 }
 
+// IsOwn reports whether a name is that of a message that the user declares in the output package; what else would have
+// it is reported.
+func (m *Model) IsOwn(name string) bool { return m.own[name] }
+
 // Names lists the names that have an Origin, sorted.
-func (m *Model) Names() []string { return slices.Sorted(maps.Keys(m.origins)) }
+func (m *Model) Names() []string { return slices.Sorted(maps.Keys(m.origins())) }
 
 // Consumer is one generated type.
 type Consumer struct {

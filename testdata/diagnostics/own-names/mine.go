@@ -32,3 +32,8 @@ var (
 type Charge struct {
 	Amount int64 `json:"amount"`
 }
+
+// Result is one too, with a name of the support code.
+type Result struct {
+	Amount int64 `json:"amount"`
+}
