@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ func (r *effectResolver) checkCasts(e *spec.Effect, s *pgsql.Statement) {
 }
 
 var (
+	number      = regexp.MustCompile(`^(u?int|float)\d*$`)
 	numberTypes = []string{"int2", "int4", "int8", "numeric", "float4", "float8", "oid"}
 	jsonTypes   = []string{"json", "jsonb"}
 	textTypes   = []string{"text", "varchar", "bpchar", "name"}
@@ -48,12 +50,12 @@ func canSend(t *gotype.Type, as string) bool {
 		return list
 	case isList(t):
 		return list && canSend(t.Elem, of)
-	case t.Kind != gotype.Basic, t.Name == "string":
-		return true
-	case t.Name == "bool":
+	case t.Kind == gotype.Basic && t.Name == "bool":
 		return as == "bool"
-	default:
+	case t.Kind == gotype.Basic && number.MatchString(t.Name):
 		return slices.Contains(numberTypes, as)
+	default:
+		return true
 	}
 }
 

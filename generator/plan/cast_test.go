@@ -29,6 +29,7 @@ func TestCanSend(t *testing.T) {
 		"*string": &text, "*bool": &yes, "*int64": &one, "*time": &now, "*uuid": &id,
 		"[]string": []string{text}, "[]bool": []bool{yes}, "[]int": []int{1}, "[]int16": []int16{1}, "[]int32": []int32{1}, "[]int64": []int64{1},
 		"[]float32": []float32{1}, "[]float64": []float64{1}, "[]bytes": [][]byte{[]byte(text)}, "[]time": []time.Time{now}, "[]uuid": []pgtype.UUID{id},
+		"date": pgtype.Date{Time: now, Valid: true}, "interval": interval("1 day"), "[]interval": []string{"1 day"}, "[]date": []pgtype.Date{{Time: now, Valid: true}},
 		"[]decimal": []string{text}, "[]json": `["1"]`, "[][]int64": `[[1]]`,
 		"[]*int64": []*int64{&one}, "[]*string": []*string{&text}, "[]*bool": []*bool{&yes},
 	}
@@ -66,6 +67,9 @@ func TestCanSend(t *testing.T) {
 		}
 	}
 }
+
+// interval is as the type that is generated for a field of this type.
+type interval string
 
 // fieldTypes returns the types that a spec names so.
 func fieldTypes(t *testing.T, names map[string]any) map[string]*gotype.Type {
