@@ -28,7 +28,7 @@ var changeless = []string{
 
 // lasting change the session; others are acting outside of any transaction.
 var (
-	lasting = regexp.MustCompile(`^pg_(try_)?advisory_(un)?lock(_all|_shared)?$|^pg_replication_origin_session_(setup|reset)$|^setseed$`)
+	lasting = regexp.MustCompile(`^pg_(try_)?advisory_(un)?lock(_all|_shared)?$|^pg_replication_origin_(session|xact)_(setup|reset)$|^setseed$`)
 	acting  = regexp.MustCompile(`^lo_(import|export)$|^pg_(read_(binary_)?file(_old)?|stat_file|ls_\w*dir)$` +
 		`|^pg_(cancel|terminate)_backend$|^pg_(reload_conf|promote|switch_wal|create_restore_point|rotate_logfile(_old)?)$` +
 		`|^pg_backup_(start|stop)$|^pg_wal_replay_(pause|resume)$|^pg_log_(backend_memory_contexts|standby_snapshot)$` +

@@ -123,6 +123,9 @@ func (s *Schema) addOperator(name string) {
 // hasOperator reports whether name can only be one operator, or stand for one before a sign: PostgreSQL's lexer ends a name
 // at a last + or - unless it has one of the characters below.
 func (s *Schema) hasOperator(name string) bool {
+	if name == "!=" || name == "=>" { // the parser's own
+		return true
+	}
 	if _, ok := builtinClass()[name]; ok || s != nil && s.operators[name] {
 		return true
 	}

@@ -99,6 +99,8 @@ var statements = []statement{
 	{"UPDATE ledger SET note = 'x' WHERE tags && ARRAY['a'] OR 'b' = ANY (tags)", ""},
 	{"UPDATE ledger SET note = 'x' WHERE at IS NULL AND (name, balance) = ('one', 10)", ""},
 	{"UPDATE ledger SET note = 'x' WHERE balance OPERATOR(pg_catalog.>) 15 OR name IS NOT DISTINCT FROM @name", ""},
+	{"UPDATE ledger SET balance = 0 WHERE doc@>@doc::jsonb OR doc<@@doc::jsonb OR note||@name='x' OR balance!=@amount", ""},
+	{"SELECT pay(merchant=>@merchant_id, amount=>-@amount::bigint)", ""},
 	// WITH
 	{"WITH e AS (SELECT merchant_id, amount FROM entry) UPDATE ledger l SET balance = l.balance + e.amount FROM e WHERE e.merchant_id = l.merchant_id", ""},
 	{"WITH e AS MATERIALIZED (SELECT * FROM entry WHERE amount > 1 OR false), f AS NOT MATERIALIZED (SELECT * FROM e) UPDATE ledger l SET balance = 0 FROM f WHERE f.merchant_id = l.merchant_id OR false", ""},
