@@ -25,20 +25,18 @@ const strayAlias = "\U000EFFFE"
 
 // parseWithAliases is parse, with an alias that has no anchor as a node too.
 func parseWithAliases(text string) (first, second *yaml.Node, err error) {
-	const most = 50 // each costs many looks at the text
-	for range most {
-		first, second, err = parse(text)
-		if err == nil {
-			restoreAliases(first)
-			return first, second, nil
-		}
-		at, _, ok := newSyntaxError(text, err).strayAlias()
-		if !ok {
-			break
+	first, second, err = parse(text)
+	const most = 20 // each costs some looks at the text
+	for again := err; again != nil; {
+		at, _, ok := newSyntaxError(text, again).strayAlias()
+		if !ok || strings.Count(text, strayAlias) == most {
+			return nil, nil, err
 		}
 		text = text[:at] + strayAlias + text[at+1:]
+		first, second, again = parse(text)
 	}
-	return nil, nil, err
+	restoreAliases(first)
+	return first, second, nil
 }
 
 func restoreAliases(n *yaml.Node) {

@@ -87,9 +87,25 @@ func (e syntaxError) strayAlias() (offset int, name string, ok bool) {
 	if m == nil {
 		return 0, "", false
 	}
-	end := exactOffset(e, e.faultyLine()) // of the alias, or of the : behind it
-	offset = strings.LastIndex(e.text[:min(end+1, len(e.text))], "*"+m[1])
-	return offset, m[1], offset >= 0
+	var places []int // where the text has it, be it an alias, or in a comment or a string
+	for from := 0; ; {
+		at := strings.Index(e.text[from:], "*"+m[1])
+		if at < 0 {
+			break
+		}
+		places = append(places, from+at)
+		from += at + 1
+	}
+	lineEnd := func(at int) int { return at + len(lineAt(e.text, at)) }
+	first := sort.Search(len(places), func(i int) bool { return e.failsWithin(lineEnd(places[i])) })
+	if first == len(places) {
+		return 0, "", false
+	}
+	end := lineEnd(places[first])
+	inLine := sort.Search(len(places)-first-1, func(i int) bool {
+		return lineEnd(places[first+i+1]) > end || e.failsWithin(places[first+i]+1+len(m[1]))
+	})
+	return places[first+inLine], m[1], true
 }
 
 func (e syntaxError) rule() *syntaxRule {
