@@ -1,6 +1,7 @@
 package pgsql
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,7 +32,8 @@ type rule struct {
 	actions     []*pg.Node
 }
 
-// link says that to write to one table may be to write to another: a view's, or one that a rule writes to.
+// link says that to write to one table may be to write to another: a view's by the same kind of statement, or one that a
+// rule writes to.
 type link struct{ from, to Table }
 
 // Add reads DDL. Statements that do not matter here are passed over.
@@ -72,7 +74,7 @@ func (s *Schema) addRule(n *pg.RuleStmt) {
 	s.rules = append(s.rules, r)
 	for _, action := range r.actions {
 		for _, t := range writes(action) {
-			s.links = append(s.links, link{r.table, t})
+			s.links = append(s.links, link{Table{Schema: r.table.Schema, Name: r.table.Name, By: r.event}, t})
 		}
 	}
 }
@@ -84,13 +86,18 @@ func (t Table) isSame(other Table) bool {
 	return t.Name == other.Name && (t.Schema == other.Schema || t.Schema == "" || other.Schema == "")
 }
 
-// reached returns t and what else may be written to when t is.
+// reached returns t and what else may be written to when t is, each with the kind of statement.
 func (s *Schema) reached(t Table) []Table {
 	out := []Table{t}
 	for i := 0; i < len(out); i++ {
 		for _, l := range s.links {
-			if out[i].isSame(l.from) && !slices.ContainsFunc(out, l.to.isSame) {
-				out = append(out, l.to)
+			if !out[i].isSame(l.from) || l.from.By != "" && l.from.By != out[i].By {
+				continue
+			}
+			to := l.to
+			to.By = cmp.Or(to.By, out[i].By)
+			if !slices.ContainsFunc(out, func(o Table) bool { return o.isSame(to) && o.By == to.By }) {
+				out = append(out, to)
 			}
 		}
 	}
@@ -141,7 +148,7 @@ func (s *Schema) Rule(writes []Table) string {
 	}
 	for _, w := range writes {
 		for _, table := range s.reached(w) {
-			if found := s.rulesOf(table, w.By); len(found) > 1 || len(found) == 1 && !found[0].isOneForAnother() {
+			if found := s.rulesOf(table, table.By); len(found) > 1 || len(found) == 1 && !found[0].isOneForAnother() {
 				return found[0].name
 			}
 		}

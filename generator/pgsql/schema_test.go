@@ -57,10 +57,20 @@ func TestRules(t *testing.T) {
 			{"CREATE RULE a AS ON INSERT TO r DO INSTEAD INSERT INTO log VALUES (new.id, new.n)", insert, "a", false, 1},
 			{"CREATE RULE a AS ON INSERT TO r DO INSTEAD INSERT INTO log VALUES (new.id, new.n) RETURNING *", insert, "", false, 1},
 			{"CREATE RULE a AS ON INSERT TO r DO INSTEAD (INSERT INTO log VALUES (new.id, 1); UPDATE log SET n = 0)", insert, "a", false, 1},
+			{
+				"CREATE RULE a AS ON INSERT TO r DO INSTEAD INSERT INTO log VALUES (new.id, new.n) RETURNING *; CREATE RULE b AS ON INSERT TO log DO ALSO DELETE FROM r",
+				insert, "b", false, 1,
+			},
+			{
+				"CREATE RULE a AS ON INSERT TO r DO INSTEAD INSERT INTO log VALUES (new.id, new.n) RETURNING *; CREATE RULE b AS ON UPDATE TO log DO ALSO DELETE FROM r",
+				insert, "", false, 1,
+			},
 			{"CREATE RULE a AS ON DELETE TO r DO ALSO INSERT INTO log VALUES (old.id, 1)", remove, "a", false, 2},
 			{"CREATE RULE a AS ON DELETE TO r DO ALSO INSERT INTO log VALUES (old.id, 1)", update, "", false, 2},
-			{"CREATE RULE a AS ON DELETE TO r DO ALSO INSERT INTO log VALUES (old.id, 1)",
-				"WITH w AS (DELETE FROM log RETURNING 1) UPDATE r SET n = @x", "", false, 2},
+			{
+				"CREATE RULE a AS ON DELETE TO r DO ALSO INSERT INTO log VALUES (old.id, 1)",
+				"WITH w AS (DELETE FROM log RETURNING 1) UPDATE r SET n = @x", "", false, 2,
+			},
 			{"CREATE RULE a AS ON UPDATE TO public.r DO ALSO DELETE FROM log; CREATE VIEW w AS SELECT * FROM r", "UPDATE w SET n = @x", "a", false, 2},
 			{ruleTables + "CREATE RULE a AS ON UPDATE TO r DO ALSO DELETE FROM log", "UPDATE vv SET n = @x", "a", false, 2},
 			{ruleTables, "UPDATE vv SET n = @x", "", false, 2},
