@@ -29,8 +29,8 @@ const (
 )
 
 func main() {
-	round := flag.Duration("round", 3*time.Second, "how long each way runs in a round")
-	rounds := flag.Int("rounds", 5, "how often it runs")
+	round := flag.Duration("round", time.Second, "how long each way runs in a round")
+	rounds := flag.Int("rounds", 15, "how often it runs")
 	latency := flag.Duration("latency", 0, "added to each round trip")
 	flag.Parse()
 	if err := run(context.Background(), *rounds, *round, *latency); err != nil {
@@ -101,23 +101,27 @@ func run(ctx context.Context, rounds int, round, latency time.Duration) error {
 	if err := fill(ctx, pool); err != nil {
 		return err
 	}
-	// The ways take turns, so that what else the machine does is not one way's burden. The first round, in which connections
-	// are opened and statements prepared, does not count.
-	rates := make([][]float64, len(ways))
+	// The ways take turns and are compared within a round, so that what else the machine does is no one way's burden. The first
+	// round, in which connections are opened and statements prepared, does not count.
+	rates, ratios := make([][]float64, len(ways)), make([][]float64, len(ways))
 	for n := range 1 + rounds {
+		var first float64
 		for i, w := range ways {
 			rate, err := measure(ctx, pool, w, round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
+			if i == 0 {
+				first = rate
+			}
 			if n > 0 {
-				rates[i] = append(rates[i], rate)
+				rates[i], ratios[i] = append(rates[i], rate), append(ratios[i], rate/first)
 			}
 		}
 	}
-	fmt.Printf("median of %d rounds of %s each way, %d connections, %s added to a round trip, fsync on\n", rounds, round, workers, latency)
+	fmt.Printf("medians of %d rounds of %s, %d connections, %s added to a round trip, fsync on\n", rounds, round, workers, latency)
 	for i, w := range ways {
-		fmt.Printf("  %-24s %8.0f messages per second %6.1f times\n", w.name, median(rates[i]), median(rates[i])/median(rates[0]))
+		fmt.Printf("  %-24s %8.0f messages per second %6.1f times\n", w.name, median(rates[i]), median(ratios[i]))
 	}
 	return nil
 }
@@ -179,9 +183,9 @@ func measure(ctx context.Context, pool *pgxpool.Pool, w way, round time.Duration
 	return float64(count.Load()) / time.Since(start).Seconds(), errors.Join(errs...)
 }
 
-func median(rates []float64) float64 {
-	slices.Sort(rates)
-	return rates[len(rates)/2]
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // slow is a connection whose answers take longer.
