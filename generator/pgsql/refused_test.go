@@ -71,6 +71,7 @@ var refusals = []refusal{
 	{"", "", "there is no statement here; write the SQL that the message's effect is"},
 	{" \n", " \n", "there is no statement here; write the SQL that the message's effect is"},
 	{"-- nothing\n/* at all */ ;", "", "there is no statement here; write the SQL that the message's effect is"},
+	{"UPDATE t SET a = 0 -- é\x00\nWHERE b = 1", "\x00", "there is a NUL here, where PostgreSQL would end the statement; remove it"},
 	{"DELETE FROM t; DELETE FROM u", "DELETE", "an effect is one statement; give the second one an entry of its own under effects"},
 	{"UPDATE t SET a = $1", "$1", "$1 is not a parameter here; write @ and the field's name, such as @amount"},
 	{"UPDATE t SET b = 1 WHERE a <@x", "<@x", "<@x can be read as the operator <@ before x or as < before the parameter @x; write < @x or <@ x"},

@@ -24,6 +24,9 @@ type occurrence struct {
 //
 // An operator that ends in @ right before a name is read as the rest of it before a parameter, unless that leaves a doubt.
 func (s *Schema) scan(sql string) ([]token, []occurrence, []Problem) {
+	if i := strings.IndexByte(sql, 0); i >= 0 {
+		return nil, nil, []Problem{{i, i + 1, "sql-syntax", "there is a NUL here, where PostgreSQL would end the statement; remove it"}}
+	}
 	result, err := pg.Scan(sql)
 	if err != nil {
 		return nil, nil, []Problem{syntaxProblem(sql, nil, err)}
