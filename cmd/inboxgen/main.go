@@ -7,7 +7,8 @@ import (
 )
 
 func main() {
-	// A run is short and allocates little in total: collecting garbage less often saves a third of its time.
-	debug.SetGCPercent(800)
+	// A run is short: collecting garbage only where there is much of it saves a third of its time.
+	debug.SetGCPercent(1600)
+	debug.SetMemoryLimit(512 << 20)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -11,20 +11,26 @@ import (
 // shape is what of a node's Go type the tree is made of: not positions, not the protobuf runtime's own fields.
 type shape struct {
 	fields []int
+	below  []int // those of fields that messages can stand in
 }
 
-var shapes sync.Map // reflect.Type → shape
+var shapes sync.Map // reflect.Type → *shape
 
 // shapeOf is reflection over Go structs because protobuf's own visits all of the 270 kinds a node can be, for each node.
-func shapeOf(t reflect.Type) shape {
+func shapeOf(t reflect.Type) *shape {
 	if s, ok := shapes.Load(t); ok {
-		return s.(shape)
+		return s.(*shape)
 	}
-	var s shape
+	s := new(shape)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.IsExported() && !(f.Type.Kind() == reflect.Int32 && isLocation(f.Name)) {
-			s.fields = append(s.fields, i)
+		if !f.IsExported() || f.Type.Kind() == reflect.Int32 && isLocation(f.Name) {
+			continue
+		}
+		s.fields = append(s.fields, i)
+		switch f.Type.Kind() {
+		case reflect.Interface, reflect.Pointer, reflect.Slice:
+			s.below = append(s.below, i)
 		}
 	}
 	shapes.Store(t, s)
@@ -52,7 +58,7 @@ func walkValue(v reflect.Value, visit func(any) bool) {
 			walkValue(content(n), visit)
 			return
 		}
-		for _, i := range shapeOf(v.Type().Elem()).fields {
+		for _, i := range shapeOf(v.Type().Elem()).below {
 			walkValue(v.Elem().Field(i), visit)
 		}
 	case reflect.Slice:
