@@ -28,6 +28,42 @@ func (r *effectResolver) checkCasts(e *spec.Effect, s *pgsql.Statement) {
 	}
 }
 
+// checkTypes refuses parameters whose type PostgreSQL can't tell, or takes for an integer although the field has fractions.
+func (r *effectResolver) checkTypes(e *spec.Effect, s *pgsql.Statement) {
+	typeless := s.Typeless()
+	for _, p := range typeless {
+		if t := r.sentType(p.Name); t != "" {
+			r.diags.Errorf(e.SQL.At(p.Start), "untyped-parameter", "PostgreSQL can't tell the type of @%s here; write @%s::%s", p.Name, p.Name, t)
+		}
+	}
+	for _, p := range s.Integers() {
+		field, err := r.message.Go.Lookup(p.Name)
+		if err == nil && hasFraction(field.Type) && !slices.Contains(typeless, p) {
+			r.diags.Errorf(e.SQL.At(p.Start), "integer-parameter", "beside a whole number PostgreSQL takes @%s for an integer, which has no fraction; write @%s::numeric", p.Name, p.Name)
+		}
+	}
+}
+
+// sentType is the PostgreSQL type closest to what a parameter is, or "" where that is not known.
+func (r *effectResolver) sentType(name string) string {
+	field, err := r.message.Go.Lookup(name)
+	switch {
+	case err == nil && field.Type.Use != gotype.AsJSON:
+		return sentAs(field.Type)
+	case err != nil && isBuiltin(name):
+		return "text"
+	}
+	return ""
+}
+
+// hasFraction reports whether values of a type are numbers that need not be whole.
+func hasFraction(t *gotype.Type) bool {
+	if t.Kind == gotype.Pointer {
+		return hasFraction(t.Elem)
+	}
+	return t.Kind == gotype.Basic && strings.HasPrefix(t.Name, "float") || t.Kind == gotype.Named && (t.Name == "Number" || t.Name == "Decimal")
+}
+
 var (
 	number      = regexp.MustCompile(`^(u?int|float)\d*$`)
 	numberTypes = []string{"int2", "int4", "int8", "numeric", "float4", "float8", "oid"}
@@ -93,6 +129,12 @@ func sentAs(t *gotype.Type) string {
 		return "real"
 	case "float64":
 		return "double precision"
+	case "Number", "Decimal":
+		return "numeric"
+	case "Date":
+		return "date"
+	case "Interval":
+		return "interval"
 	case "Time":
 		return "timestamptz"
 	case "UUID":

@@ -33,6 +33,7 @@ func (r *effectResolver) resolve() {
 			continue
 		}
 		r.checkCasts(e, statements[i])
+		r.checkTypes(e, statements[i])
 		m.Effects = append(m.Effects, r.effect(i, len(effects), e, statements[i]))
 	}
 	if !whole || r.diags.HasErrors() {
