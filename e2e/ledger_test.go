@@ -266,3 +266,23 @@ func TestDeferredConstraint(t *testing.T) {
 		})
 	}
 }
+
+// TestDuplicateThatWouldFail delivers a message again after its effect took away what the effect divides by.
+func TestDuplicateThatWouldFail(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, db *database) {
+		pool := db.with(t, "ledger")
+		run(t, pool, "INSERT INTO ledger (merchant_id, balance) VALUES (1, 1), (2, 0)")
+		c := ledger.NewAccounting(pool)
+		m := ledger.Emptied{EventID: "a", MerchantID: 1}
+		for _, want := range []ledger.Outcome{ledger.Applied, ledger.Duplicate} {
+			outcome, err := c.HandleEmptied(t.Context(), m)
+			became(t, want, outcome, err)
+		}
+		outcome, err := ledger.NewAccounting(db.connect(t)).HandleEmptied(t.Context(), m)
+		became(t, ledger.Duplicate, outcome, err)
+		_, err = c.HandleEmptied(t.Context(), ledger.Emptied{EventID: "b", MerchantID: 2})
+		failed(t, err, ledger.Poison, ledger.Classify, nil)
+		holds(t, pool, int64(1), "SELECT count(*) FROM inbox")
+	})
+}

@@ -156,6 +156,20 @@ func (t *Type) IDKind() IDKind {
 	return NotID
 }
 
+// IsFloat reports whether values of the type, or what they point to, are floats that pgx encodes as they are.
+func (t *Type) IsFloat() bool {
+	switch {
+	case t.Use != AsIs:
+		return false
+	case t.Kind == Pointer:
+		return t.Elem.IsFloat()
+	case t.goType == nil:
+		return t.Kind == Basic && strings.HasPrefix(t.Name, "float")
+	}
+	basic, ok := t.goType.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsFloat != 0 && !hasMethod(t.goType, "Value")
+}
+
 func isByte(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Kind() == types.Uint8

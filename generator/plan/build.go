@@ -173,6 +173,9 @@ func (b *builder) idField(m *Message) {
 		b.diags.Errorf(m.Spec.ID.Pos, "id-type", "id: %s is %s; an id is a string, an integer or a UUID", field.Path, field.Type)
 		return
 	}
+	if b.model.Inbox.MessageIDType == "uuid" && (field.Type.IDKind() == gotype.IDInteger || field.Type.IDKind() == gotype.IDUnsigned) {
+		b.diags.Errorf(m.Spec.ID.Pos, "id-type", "id: %s is %s, which is no UUID; write inbox.message_id: text, or give the message another id", field.Path, field.Type)
+	}
 	m.ID.Field = field
 }
 

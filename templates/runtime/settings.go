@@ -109,6 +109,8 @@ type noted struct {
 	Tags  []label           `json:"tags"`
 	Attrs map[string]string `json:"attrs"`
 	At    []pgtype.Timestamp
+
+	Weight float64 `json:"weight"`
 }
 
 type label string
@@ -117,6 +119,6 @@ func consumerNoted(id string, m noted) delivery {
 	d := delivery{message: "Noted", id: id}
 	d.fingerprint = contentFingerprint("noted", "note string", m.Note)
 	d.guarded = withMarkerSQL + "inboxgen_effect AS (SELECT 1) SELECT marker.n AS fresh, effect.n AS affected" + outcomeSQL
-	d.effect("SELECT note($1, $2, $3, $4)", someRows, m.Note, stringList(m.Tags), textList(m.At), jsonText(m.Attrs))
+	d.effect("SELECT note($1, $2, $3, $4, $5)", someRows, m.Note, stringList(m.Tags), textList(m.At), jsonText(m.Attrs), float(m.Weight))
 	return d
 }

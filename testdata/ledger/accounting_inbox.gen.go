@@ -43,6 +43,8 @@ func decodeAccounting(d Delivery) (delivery, error) {
 		return decodeJSON(d, "Paid", accountingPaid, "event_id", "merchant_id", "amount")
 	case "Adjusted":
 		return decodeJSON(d, "Adjusted", accountingAdjusted, "event_id", "merchant_id", "amount")
+	case "Emptied":
+		return decodeJSON(d, "Emptied", accountingEmptied, "event_id", "merchant_id")
 	case "Opened":
 		return decodeJSON(d, "Opened", accountingOpened, "event_id", "merchant_id", "amount")
 	case "Posted":
@@ -138,6 +140,44 @@ RETURNING 1
 SELECT
   marker.n AS fresh,
   effect.n AS affected` + outcomeSQL
+
+// HandleEmptied applies one Emptied in a transaction of its own.
+func (c *Accounting) HandleEmptied(ctx context.Context, m Emptied) (Outcome, error) {
+	return c.inbox.apply(ctx, accountingEmptied(m))
+}
+
+// HandleEmptiedTx applies one Emptied inside tx. After an error tx must be rolled back.
+func (c *Accounting) HandleEmptiedTx(ctx context.Context, tx pgx.Tx, m Emptied) (Outcome, error) {
+	return c.inbox.applyTx(ctx, tx, accountingEmptied(m))
+}
+
+// HandleEmptiedBatch applies messages in their order, as HandleBatch does.
+func (c *Accounting) HandleEmptiedBatch(ctx context.Context, batch []Emptied) []Result {
+	return c.inbox.applyBatch(ctx, deliveries(batch, accountingEmptied))
+}
+
+func accountingEmptied(m Emptied) delivery {
+	d := delivery{message: "Emptied", id: m.EventID}
+	d.fingerprint = contentFingerprint("Emptied", "merchant_id int64", m.MerchantID)
+	d.guarded = accountingEmptiedGuardedSQL
+	d.effect(accountingEmptiedSQL, 1, m.MerchantID)
+	return d
+}
+
+const accountingEmptiedSQL = `UPDATE ledger SET balance = 0
+WHERE merchant_id = $1 AND 1 / (SELECT sum(balance) FROM ledger) >= 0`
+
+const accountingEmptiedGuardedSQL = withMarkerSQL + `inboxgen_effect AS (
+UPDATE ledger SET balance = 0
+WHERE (merchant_id = $4 AND 1 / (SELECT sum(balance) FROM ledger) >= 0) AND EXISTS (SELECT 1 FROM inboxgen_marker)
+RETURNING 1
+)
+SELECT
+  marker.n AS fresh,
+  CASE
+    WHEN marker.n = 0 OR effect.n = 1 THEN effect.n
+    ELSE ('accounting.Emptied: expected 1 row, affected ' || effect.n)::bigint
+  END AS affected` + outcomeSQL
 
 // HandleOpened applies one Opened in a transaction of its own.
 func (c *Accounting) HandleOpened(ctx context.Context, m Opened) (Outcome, error) {

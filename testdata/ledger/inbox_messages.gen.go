@@ -29,6 +29,12 @@ type Called struct {
 	Amount     int64  `json:"amount"`
 }
 
+// Emptied is a message.
+type Emptied struct {
+	EventID    string `json:"event_id"`
+	MerchantID int64  `json:"merchant_id"`
+}
+
 // Merged is a message.
 type Merged struct {
 	EventID    string `json:"event_id"`

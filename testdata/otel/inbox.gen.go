@@ -150,11 +150,27 @@ func (i *inbox) apply(ctx context.Context, d delivery) (Outcome, error) {
 		case nested:
 			return i.savepoint(ctx, d)
 		case d.guarded != "":
-			return i.guarded(ctx, i.db.QueryRow, d)
+			outcome, err := i.guarded(ctx, i.db.QueryRow, d)
+			if !mayBeDuplicate(err, d.message) {
+				return outcome, err
+			}
+			return i.transaction(ctx, d)
 		default:
 			return i.transaction(ctx, d)
 		}
 	})
+}
+
+// mayBeDuplicate reports whether a guarded statement may have failed for a duplicate: what of the effect does not depend on
+// the marker, such as a subquery, is computed all the same, and may fail on what the data are by now. Behind a marker of its
+// own a duplicate's effect does not run at all.
+func mayBeDuplicate(err error, message string) bool {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) || Classify(err) != Poison {
+		return false
+	}
+	_, expected := unmet(server, message)
+	return !expected
 }
 
 // checkIdle refuses a connection on which the caller has begun a transaction: what is applied there is not committed.

@@ -135,17 +135,26 @@ func isNetwork(err error) bool {
 		errors.As(err, &network) || errors.As(err, &connect) || pgconn.SafeToRetry(err)
 }
 
-// failure names the message in err and recognizes an unmet expectation, which a statement raises as the text of a failed
-// cast: the effect's label, what was expected and what was found. The words and quotes around it are the server's. It says
-// what to do about a rule.
+// unmet returns what a statement raises when an expectation is not met, as the text of a failed cast: the effect's label,
+// what was expected and what was found. The words and quotes around it are the server's.
+func unmet(server *pgconn.PgError, message string) (text string, ok bool) {
+	if server == nil || server.Code != "22P02" {
+		return "", false
+	}
+	_, text, ok = strings.Cut(server.Message, "."+message)
+	if !ok || !strings.Contains(text, ": expected ") {
+		return "", false
+	}
+	text = strings.TrimLeft(text, ",: ")
+	return strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsDigit(r) }), true
+}
+
+// failure names the message in err, recognizes an unmet expectation, and says what to do about a rule.
 func (i *inbox) failure(message, id string, err error) error {
 	var server *pgconn.PgError
-	if errors.As(err, &server) && server.Code == "22P02" {
-		if _, text, ok := strings.Cut(server.Message, "."+message); ok && strings.Contains(text, ": expected ") {
-			text = strings.TrimLeft(text, ",: ")
-			text = strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsDigit(r) })
-			err = fmt.Errorf("%w: %s", ErrExpectation, text)
-		}
+	errors.As(err, &server)
+	if text, ok := unmet(server, message); ok {
+		err = fmt.Errorf("%w: %s", ErrExpectation, text)
 	}
 	if server != nil && server.Code == featureNotSupported {
 		err = fmt.Errorf("%w; if the table has a rule, which can keep the effect from standing in a WITH query, write plan: transaction and because: on the message in the spec", err)

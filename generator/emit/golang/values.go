@@ -81,7 +81,7 @@ func (v *values) field(f gotype.Field) jen.Code {
 
 func (v *values) take(f gotype.Field) jen.Code {
 	through := f.Steps[:len(f.Steps)-1]
-	if f.Type.Use != gotype.AsIs {
+	if f.Type.Use != gotype.AsIs || f.Type.IsFloat() {
 		through = f.Steps // converting needs what a pointer points to
 	}
 	if !mayBeNil(through) {
@@ -124,9 +124,11 @@ func (v *values) converted(f gotype.Field) jen.Code {
 		return selector(f.Steps).Dot("AsTime").Call()
 	case gotype.AsUUID:
 		return v.file.qualified(pgtypePath, "UUID").Values(pair("Bytes", dereferenced(f)), pair("Valid", jen.True()))
-	default:
-		return selector(f.Steps)
 	}
+	if f.Type.IsFloat() {
+		return v.file.support("float", "float").Call(dereferenced(f))
+	}
+	return selector(f.Steps)
 }
 
 // elem is the element of a list, or of the list that a pointer points to.
