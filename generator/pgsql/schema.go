@@ -13,6 +13,7 @@ type Schema struct {
 	triggers  []trigger
 	rules     []rule
 	links     []link
+	views     []view
 	operators map[string]bool // that the team's DDL makes
 }
 
@@ -30,6 +31,13 @@ type rule struct {
 	instead     bool
 	conditional bool
 	actions     []*pg.Node
+}
+
+// view is one that calls a function which may write, or "", and what it reads.
+type view struct {
+	table Table
+	calls string
+	reads []Table
 }
 
 // link says that to write to one table may be to write to another: a view's by the same kind of statement, or one that a
@@ -55,6 +63,7 @@ func (s *Schema) Add(ddl string) []Problem {
 		case *pg.Node_RuleStmt:
 			s.addRule(n.RuleStmt)
 		case *pg.Node_ViewStmt:
+			s.addView(n.ViewStmt)
 			for _, from := range n.ViewStmt.Query.GetSelectStmt().GetFromClause() {
 				if r := from.GetRangeVar(); r != nil {
 					s.links = append(s.links, link{tableOf(n.ViewStmt.View), tableOf(r)})
@@ -77,6 +86,38 @@ func (s *Schema) addRule(n *pg.RuleStmt) {
 			s.links = append(s.links, link{Table{Schema: r.table.Schema, Name: r.table.Name, By: r.event}, t})
 		}
 	}
+}
+
+func (s *Schema) addView(n *pg.ViewStmt) {
+	v := view{table: tableOf(n.View), calls: writingCall(n.Query)}
+	tables(n.Query, func(r *pg.RangeVar) { v.reads = append(v.reads, tableOf(r)) })
+	s.views = append(s.views, v)
+}
+
+// CallingView returns a view that the statement reads and a function it calls that may write, or "" and "". Where the guard
+// lets nothing pass, such a view may be read all the same.
+func (s *Schema) CallingView(st *Statement) (name, function string) {
+	if s == nil {
+		return "", ""
+	}
+	var read []Table
+	tables(st.node, func(r *pg.RangeVar) { read = append(read, tableOf(r)) })
+	for i := 0; i < len(read); i++ {
+		for _, v := range s.views {
+			if !v.table.isSame(read[i]) {
+				continue
+			}
+			if v.calls != "" {
+				return v.table.Name, v.calls
+			}
+			for _, t := range v.reads {
+				if !slices.ContainsFunc(read, t.isSame) {
+					read = append(read, t)
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 func tableOf(r *pg.RangeVar) Table { return Table{Schema: r.Schemaname, Name: r.Relname} }

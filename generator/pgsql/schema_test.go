@@ -141,3 +141,35 @@ func (r ruled) exec(sql string, args []any) (int64, error) {
 	result, err := tx.Exec(r.t.Context(), sql, append([]any{pgx.QueryExecModeExec}, args...)...) // a prepared statement would keep what a rule made of it
 	return result.RowsAffected(), err
 }
+
+// TestCallingView finds a function that a view hides.
+func TestCallingView(t *testing.T) {
+	t.Parallel()
+	schema := &Schema{}
+	if problems := schema.Add(`CREATE VIEW plain AS SELECT a, lower(b) AS b FROM t;
+		CREATE VIEW calling AS SELECT log_read(a) AS a FROM t;
+		CREATE VIEW over AS WITH x AS (SELECT * FROM shop.calling) SELECT a FROM x JOIN plain USING (a);
+		CREATE RECURSIVE VIEW loops (a) AS SELECT 1 UNION SELECT a FROM loops;`); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for sql, want := range map[string]string{
+		"UPDATE u SET a = 1 FROM plain WHERE plain.a = u.a":                         "",
+		"UPDATE u SET a = 1 FROM loops WHERE loops.a = u.a":                         "",
+		"UPDATE u SET a = 1 FROM calling WHERE calling.a = u.a":                     "calling log_read",
+		"UPDATE u SET a = 1 FROM other.calling c WHERE c.a = u.a":                   "calling log_read",
+		"DELETE FROM u WHERE a IN (SELECT a FROM over)":                             "calling log_read",
+		"WITH calling AS (SELECT 1 AS a) DELETE FROM u USING calling":               "",
+		"MERGE INTO u USING over o ON o.a = u.a WHEN MATCHED THEN UPDATE SET a = 1": "calling log_read",
+		"INSERT INTO u SELECT a FROM plain":                                         "",
+	} {
+		s, problems := Parse(sql)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", sql, problems)
+			continue
+		}
+		view, function := schema.CallingView(s)
+		if got := strings.TrimSpace(view + " " + function); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}

@@ -71,10 +71,10 @@ func TestTypes(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			const int4, int8 = 23, 20
+			const integer, bigint = 23, 20
 			for i, name := range s.Parameters() {
-				isInteger := prepared.ParamOIDs[i] == int4 || prepared.ParamOIDs[i] == int8 && c.integers != ""
-				if want := strings.Contains(c.integers, name); want && !isInteger || !want && prepared.ParamOIDs[i] == int4 && name != "n" {
+				isInteger := prepared.ParamOIDs[i] == integer || prepared.ParamOIDs[i] == bigint && c.integers != ""
+				if want := strings.Contains(c.integers, name); want && !isInteger || !want && prepared.ParamOIDs[i] == integer && name != "n" {
 					t.Errorf("%d: %s: @%s has the type %d", major, s.SQL(), name, prepared.ParamOIDs[i])
 				}
 			}

@@ -161,6 +161,10 @@ func (r *effectResolver) guard(s *pgsql.Statement, e *Statement) bool {
 		m.Reason = "the rule " + rule + " does something else instead, which the command tag in a batch does not count"
 		return false
 	}
+	if view, function := r.schema.CallingView(s); view != "" {
+		m.Reason = "the view " + view + " calls " + function + ", which may write, where the guard does not keep it from being called"
+		return false
+	}
 	sql, err := s.Guard(r.inbox, r.label(e), e.Expect, r.postgres)
 	if err != nil {
 		m.Reason = err.Error()
