@@ -188,6 +188,32 @@ func TestUndecodable(t *testing.T) {
 	})
 }
 
+// TestUndecodableID has the id of a message that can't be decoded in the error, where it stands outside of the body.
+func TestUndecodableID(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, db *database) {
+		pool := db.with(t, "ids")
+		for want, handle := range map[string]func() (ids.Outcome, error){
+			"h-1": func() (ids.Outcome, error) {
+				return ids.NewByHeader(pool).Handle(t.Context(), note(map[string]string{"X-Type": "note.made", "X-Event-ID": "h-1"}, `{}`))
+			},
+			"p-1": func() (ids.Outcome, error) {
+				return ids.NewByProperty(pool).Handle(t.Context(), ids.Delivery{Type: "note.made", ID: "p-1", Body: []byte(`{}`)})
+			},
+			"": func() (ids.Outcome, error) { // it stands in the body
+				return ids.NewByHeader(pool).Handle(t.Context(), note(map[string]string{"X-Type": "note.unique", "X-Event-ID": "h-1"}, `{}`))
+			},
+		} {
+			_, err := handle()
+			failed(t, err, ids.Poison, ids.Classify, ids.ErrDecode)
+			var message *ids.MessageError
+			if !errors.As(err, &message) || message.ID != want {
+				t.Errorf("%v, want the id %q", err, want)
+			}
+		}
+	})
+}
+
 // TestUUIDInbox has an inbox of type uuid with a hostile name: another spelling of an id is the same id.
 func TestUUIDInbox(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ func decodeProtobuf[M any, P interface {
 }](d Delivery, message string, of func(P) delivery) (delivery, error) {
 	m := P(new(M))
 	if err := proto.Unmarshal(d.Body, m); err != nil {
-		return delivery{message: message}, fmt.Errorf("%w: %w", ErrDecode, err)
+		return delivery{message: message, id: d.known}, fmt.Errorf("%w: %w", ErrDecode, err)
 	}
 	return of(m), nil
 }

@@ -92,7 +92,7 @@ func (c *Consumer) HandleNotedBatch(ctx context.Context, batch []CloudEvent[note
 func decodeConsumer(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
 	case "noted":
-		return decodeJSON(d, "Noted", func(m noted) delivery {
+		return decodeJSON(d.identified(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id"))), "Noted", func(m noted) delivery {
 			return consumerNoted(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id")), m)
 		}, "note")
 	case "counted":

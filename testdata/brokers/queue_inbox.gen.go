@@ -40,7 +40,7 @@ func (c *Queue) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeQueue(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "Paid":
-		return decodeJSON(d, "Paid", func(m Paid) delivery {
+		return decodeJSON(d.identified(d.ID), "Paid", func(m Paid) delivery {
 			return queuePaid(d.ID, m)
 		}, "event_id", "account", "amount")
 	case "Refunded":

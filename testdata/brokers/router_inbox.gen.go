@@ -39,7 +39,7 @@ func (c *Router) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeRouter decodes a message by its wire type.
 func decodeRouter(d Delivery) (delivery, error) {
-	return decodeJSON(d, "Paid", func(m Paid) delivery {
+	return decodeJSON(d.identified(d.Headers["id"]), "Paid", func(m Paid) delivery {
 		return routerPaid(d.Headers["id"], m)
 	}, "event_id", "account", "amount")
 }

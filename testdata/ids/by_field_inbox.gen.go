@@ -40,7 +40,7 @@ func (c *ByField) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeByField(d Delivery) (delivery, error) {
 	switch wireType := jsonField(d.Body, "meta", "type"); wireType {
 	case "note.made":
-		return decodeJSON(d, "Noted", func(m Noted) delivery {
+		return decodeJSON(d.identified(d.Headers["X-Event-ID"]), "Noted", func(m Noted) delivery {
 			return byFieldNoted(d.Headers["X-Event-ID"], m)
 		}, "note")
 	case "Tagged":

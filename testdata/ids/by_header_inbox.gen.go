@@ -41,7 +41,7 @@ func (c *ByHeader) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 func decodeByHeader(d Delivery) (delivery, error) {
 	switch wireType := d.Headers["X-Type"]; wireType {
 	case "note.made":
-		return decodeJSON(d, "Noted", func(m Noted) delivery {
+		return decodeJSON(d.identified(d.Headers["X-Event-ID"]), "Noted", func(m Noted) delivery {
 			return byHeaderNoted(d.Headers["X-Event-ID"], m)
 		}, "note")
 	case "note.numbered":

@@ -40,11 +40,11 @@ func (c *ByProperty) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeByProperty(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "note.made":
-		return decodeJSON(d, "Noted", func(m Noted) delivery {
+		return decodeJSON(d.identified(d.ID), "Noted", func(m Noted) delivery {
 			return byPropertyNoted(d.ID, m)
 		}, "note")
 	case "Other":
-		return decodeJSON(d, "Other", func(m Other) delivery {
+		return decodeJSON(d.identified(d.ID), "Other", func(m Other) delivery {
 			return byPropertyOther(d.ID, m)
 		}, "note")
 	default:

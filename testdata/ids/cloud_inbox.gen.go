@@ -38,7 +38,7 @@ func (c *Cloud) HandleBatch(ctx context.Context, batch []Delivery) []Result {
 
 // decodeCloud decodes a message by its wire type.
 func decodeCloud(d Delivery) (delivery, error) {
-	return decodeJSON(d, "Noted", func(m Noted) delivery {
+	return decodeJSON(d.identified(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id"))), "Noted", func(m Noted) delivery {
 		return cloudNoted(cloudEvent(d, "source"), cloudEvent(d, "id"), m)
 	}, "note")
 }

@@ -42,11 +42,11 @@ func decodeFunc(d Delivery) (delivery, error) {
 	case "-":
 		return decodeJSON(d, "ByField", funcByField, "break", "func", "select", "defer", "map", "chan", "goto", "switch", "fallthrough", "range", "continue", "import", "var", "append", "byte", "clear", "comparable", "complex64", "copy", "error", "float32", "imag", "int8", "int32", "iota", "make", "min", "nil", "print", "real", "rune", "true", "uint8", "uint32", "uintptr", "ctx", "db", "id", "n", "source", "wireType", "inbox", "fingerprint", "statement", "args", "rows", "met", "outcome", "api_url_id", "_x", "y", "off", "pgx", "fmt", "time", "pgtype")
 	case "A+":
-		return decodeJSON(d, "ByHeader", func(m ByHeader) delivery {
+		return decodeJSON(d.identified(d.Headers["id"]), "ByHeader", func(m ByHeader) delivery {
 			return funcByHeader(d.Headers["id"], m)
 		}, "default", "interface", "case", "go", "struct", "else", "package", "const", "if", "type", "for", "return", "any", "bool", "cap", "close", "complex", "complex128", "delete", "false", "float64", "int", "int16", "int64", "len", "max", "new", "panic", "println", "recover", "string", "uint", "uint16", "uint64", "c", "d", "err", "m", "options", "tx", "delivery", "message", "guarded", "sql", "effects", "expect", "text", "fieldID", "http2", "x_1", "on", "null", "context", "json", "strconv", "proto")
 	case "#":
-		return decodeJSON(d, "ByEvent", func(m ByEvent) delivery {
+		return decodeJSON(d.identified(cloudEventID(cloudEvent(d, "source"), cloudEvent(d, "id"))), "ByEvent", func(m ByEvent) delivery {
 			return funcByEvent(cloudEvent(d, "source"), cloudEvent(d, "id"), m)
 		})
 	case "\"Ü\\%d${x}`'":

@@ -8,3 +8,9 @@ type Identified[M any] struct {
 	ID      string
 	Message M
 }
+
+// identified says which id a message has that does not stand in its body, for the case that this can't be decoded.
+func (d Delivery) identified(id string) Delivery {
+	d.known = id
+	return d
+}

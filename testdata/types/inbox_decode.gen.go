@@ -19,13 +19,15 @@ type Delivery struct {
 	ID      string            // AMQP's message-id property
 	Headers map[string]string // by name, as the producer wrote it
 	Body    []byte
+
+	known string // the message's id, where it is told before the body is decoded
 }
 
 // decodeJSON decodes a message and makes a delivery of it.
 func decodeJSON[M any](d Delivery, message string, of func(M) delivery, required ...string) (delivery, error) {
 	var m M
 	if err := unmarshal(d.Body, &m, required); err != nil {
-		return delivery{message: message}, err
+		return delivery{message: message, id: d.known}, err
 	}
 	return of(m), nil
 }

@@ -50,7 +50,7 @@ func decodeTypes(d Delivery) (delivery, error) {
 	case "OrderTwice":
 		return decodeJSON(d, "OrderTwice", typesOrderTwice)
 	case "Bare":
-		return decodeJSON(d, "Bare", func(m shop.Line) delivery {
+		return decodeJSON(d.identified(d.Headers["id"]), "Bare", func(m shop.Line) delivery {
 			return typesBare(d.Headers["id"], m)
 		})
 	default:

@@ -40,11 +40,11 @@ func (c *Accounting) HandleBatch(ctx context.Context, batch []Delivery) []Result
 func decodeAccounting(d Delivery) (delivery, error) {
 	switch wireType := d.Type; wireType {
 	case "order.paid":
-		return decodeJSON(d, "OrderPaid", func(m OrderPaid) delivery {
+		return decodeJSON(d.identified(d.ID), "OrderPaid", func(m OrderPaid) delivery {
 			return accountingOrderPaid(d.ID, m)
 		}, "event_id", "merchant_id", "amount")
 	case "order.refunded":
-		return decodeJSON(d, "OrderRefunded", func(m OrderRefunded) delivery {
+		return decodeJSON(d.identified(d.ID), "OrderRefunded", func(m OrderRefunded) delivery {
 			return accountingOrderRefunded(d.ID, m)
 		}, "event_id", "merchant_id", "amount")
 	default:

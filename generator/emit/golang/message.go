@@ -53,16 +53,26 @@ func (f *file) batchElement(m *plan.Message) (element, of *jen.Statement) {
 
 // decode makes a delivery of what the broker handed over.
 func (f *file) decode(m *plan.Message) jen.Code {
-	of := jen.Id(m.FuncName)
+	from, of := dName, jen.Id(m.FuncName)
 	if id := f.idFromDelivery(m); id != nil {
+		f.support("identified", "identified")
+		from = jen.Id("d").Dot("identified").Call(f.known(m, id))
 		of = jen.Func().Params(jen.Id("m").Add(f.messageType(m))).Id("delivery").Block(
 			jen.Return(jen.Id(m.FuncName).Call(append(id, mName)...)))
 	}
-	args := []jen.Code{dName, jen.Lit(m.Name), of}
+	args := []jen.Code{from, jen.Lit(m.Name), of}
 	if m.Go.Proto {
 		return f.support("protobuf", "decodeProtobuf").Call(args...)
 	}
 	return jen.Id("decodeJSON").Call(append(args, required(m)...)...)
+}
+
+// known is the id as a string, of a message whose body does not have it.
+func (f *file) known(m *plan.Message, parts []jen.Code) jen.Code {
+	if m.ID.From == "cloudevents" {
+		return f.support("cloudevents", "cloudEventID").Call(parts...)
+	}
+	return parts[0]
 }
 
 // delivery has the function that lays out what a message does.
