@@ -42,7 +42,7 @@ func outliving(f *pg.FuncCall) string {
 	case class == session:
 		return name + " changes the session, which others use next"
 	case class == outside, isExtension(name):
-		return name + " works outside the database's transactions: a ROLLBACK does not undo what it does; call it in code, behind the outcome"
+		return name + " works outside of the transaction, where a ROLLBACK reaches nothing; call it in code, behind the outcome"
 	}
 	return ""
 }

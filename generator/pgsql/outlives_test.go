@@ -10,7 +10,7 @@ func TestOutliving(t *testing.T) {
 		lock    = " is about a lock that lasts as long as the session, which others use next; write pg_advisory_xact_lock, whose lock the end of the transaction releases"
 		setting = "set_config without true as its third argument changes a setting of the session, which others use next; write true"
 		session = " changes the session, which others use next"
-		outside = " works outside the database's transactions: a ROLLBACK does not undo what it does; call it in code, behind the outcome"
+		outside = " works outside of the transaction, where a ROLLBACK reaches nothing; call it in code, behind the outcome"
 	)
 	for _, c := range []struct{ sql, marked, text string }{
 		{"SELECT pg_advisory_lock(@id)", "pg_advisory_lock", "pg_advisory_lock" + lock},

@@ -134,13 +134,18 @@ var (
 	wireType  = textUpTo("the type's name on the wire, such as order.paid", 255)
 
 	consumerKey = limited(pattern("a consumer's key, which names Go code and a file: write letters, digits and _, starting with a letter", `[A-Za-z][A-Za-z0-9_]*`), 63)
-	reason      = textUpTo("the reason, for those who review this", 500)
+	reason      = paragraph(textUpTo("the reason, for those who review this", 500))
 	ledgerName  = textUpTo("the name of the consumer's ledger", 200)
 
 	kafkaTopic = pattern("a topic's name, which is at most 249 letters, digits, '.', '_' and '-'", `[A-Za-z0-9._-]{1,249}`)
 	kafkaGroup = textUpTo("the name of the consumer group", 249)
 	queueName  = textUpTo("the name of a queue", 255)
 )
+
+// paragraph is a text that may be written over several lines.
+func paragraph(k kind[string]) kind[string] {
+	return kind[string]{what: k.what, parse: func(s string) (string, error) { return k.parse(strings.Join(strings.Fields(s), " ")) }}
+}
 
 // limited bounds the length of a name.
 func limited(k kind[string], most int) kind[string] {
