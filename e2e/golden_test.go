@@ -36,8 +36,8 @@ func TestGolden(t *testing.T) {
 				}
 				result = generate(t, dir)
 			}
-			if diff, err := tree.Diff(dir, result.Files, result.Remove); err != nil || diff != "" {
-				t.Fatalf("not what is generated; after a look at this, run with -update: %v\n%s", err, diff)
+			if diff, err := tree.Diff(dir, result.Files, result.Remove); err != nil || len(diff) > 0 {
+				t.Fatalf("not what is generated; after a look at this, run with -update: %v\n%v", err, diff)
 			}
 			again := generate(t, dir)
 			if changes, err := tree.Apply(dir, again.Files, again.Remove); err != nil || len(changes.Written)+len(changes.Removed) > 0 {

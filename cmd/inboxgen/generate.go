@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inboxgen/inboxgen/generator"
+	"github.com/inboxgen/inboxgen/generator/diag"
 	"github.com/inboxgen/inboxgen/generator/tree"
 )
 
@@ -55,20 +56,36 @@ func (a *app) checkCommand() *cobra.Command {
 				return err
 			}
 			result := generator.Generate(os.DirFS(p.root), p.spec, p.options())
-			if err := a.report(p, result.Diagnostics); err != nil {
-				return err
-			}
-			diff, err := tree.Diff(p.root, result.Files, result.Remove)
+			differences, err := tree.Diff(p.root, result.Files, result.Remove)
 			if err != nil {
 				fmt.Fprintf(a.stderr, "inboxgen: %s\n", err)
 				return exitError(exitFindings)
 			}
-			if diff == "" {
+			if diag.Format(a.format) != diag.Text {
+				result.Diagnostics = append(result.Diagnostics, outOfDate(differences)...)
+			}
+			if err := a.report(p, result.Diagnostics); err != nil && len(differences) == 0 {
+				return err
+			}
+			if len(differences) == 0 {
 				return nil
 			}
-			fmt.Fprint(a.stdout, diff)
-			fmt.Fprintln(a.stderr, "inboxgen: the tree is out of date; run inboxgen generate")
+			for _, d := range differences {
+				fmt.Fprint(a.stdout, d.Diff)
+			}
+			if diag.Format(a.format) == diag.Text {
+				fmt.Fprintln(a.stderr, "inboxgen: the tree is out of date; run inboxgen generate")
+			}
 			return exitError(exitFindings)
 		},
 	}
+}
+
+// outOfDate says of each file that differs what to do, for the formats that programs read.
+func outOfDate(differences []tree.Difference) []diag.Diagnostic {
+	var out diag.List
+	for _, d := range differences {
+		out.Errorf(diag.Position{File: d.Path, Line: 1, Column: 1}, "out-of-date", "this file is not what inboxgen generate leaves; run it, and commit the result")
+	}
+	return out.Sorted()
 }

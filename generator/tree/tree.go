@@ -93,26 +93,33 @@ func removeLeftovers(dir string) {
 	}
 }
 
-// Diff returns a unified diff from the tree below root to what it should hold, "" when they are the same. Files that
-// are missing and files that should be gone are part of it.
-func Diff(root string, files []emit.File, remove []string) (string, error) {
-	var out bytes.Buffer
+// Difference is a file that is not what it should be: changed, missing, or one that should be gone.
+type Difference struct {
+	Path string
+	Diff string // unified, from what is there to what should be
+}
+
+// Diff returns how the tree below root differs from what it should hold.
+func Diff(root string, files []emit.File, remove []string) ([]Difference, error) {
+	var out []Difference
 	for _, f := range files {
 		current, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.Path)))
 		from := f.Path
 		if errors.Is(err, fs.ErrNotExist) {
 			from = "/dev/null"
 		} else if err != nil {
-			return "", err
+			return nil, err
 		}
-		out.WriteString(udiff.Unified(from, f.Path, string(current), string(f.Text)))
+		if diff := udiff.Unified(from, f.Path, string(current), string(f.Text)); diff != "" {
+			out = append(out, Difference{f.Path, diff})
+		}
 	}
 	for _, path := range remove {
 		current, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		out.WriteString(udiff.Unified(path, "/dev/null", string(current), ""))
+		out = append(out, Difference{path, udiff.Unified(path, "/dev/null", string(current), "")})
 	}
-	return out.String(), nil
+	return out, nil
 }

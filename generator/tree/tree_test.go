@@ -3,6 +3,7 @@ package tree
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestApply(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(root, "*", ".inboxgen-*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if diff, err := Diff(root, files, nil); err != nil || diff != "" {
+	if diff, err := Diff(root, files, nil); err != nil || len(diff) > 0 {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -102,9 +103,13 @@ func TestDiff(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "changed"), "a\nb\n")
 	write(t, filepath.Join(root, "orphan"), "x\n")
-	diff, err := Diff(root, []emit.File{{Path: "changed", Text: []byte("a\nc\n")}, {Path: "missing", Text: []byte("y\n")}}, []string{"orphan"})
-	want := "--- changed\n+++ changed\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n--- /dev/null\n+++ missing\n@@ -0,0 +1 @@\n+y\n--- orphan\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
-	if err != nil || diff != want {
-		t.Errorf("%v\n%s", err, diff)
+	got, err := Diff(root, []emit.File{{Path: "changed", Text: []byte("a\nc\n")}, {Path: "missing", Text: []byte("y\n")}}, []string{"orphan"})
+	want := []Difference{
+		{"changed", "--- changed\n+++ changed\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"},
+		{"missing", "--- /dev/null\n+++ missing\n@@ -0,0 +1 @@\n+y\n"},
+		{"orphan", "--- orphan\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%v", err, got)
 	}
 }
