@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) (err error) {
 		defer func() { err = errors.Join(err, stopDatabase()) }()
 		if command == "consume" {
 			local.ServeMetrics(ctx, ":9464")
-			return consume(ctx, seeds, pool)
+			return consume(ctx, seeds, pool, slog.NewTextHandler(os.Stderr, nil))
 		}
 		return all(ctx, seeds, pool, *n, *duplicates)
 	default:
@@ -103,8 +103,8 @@ func createTopics(ctx context.Context, seeds kgo.Opt) error {
 }
 
 // consume is what a service does.
-func consume(ctx context.Context, seeds kgo.Opt, pool *pgxpool.Pool) error {
-	consumer := payments.NewAccounting(pool, payments.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+func consume(ctx context.Context, seeds kgo.Opt, pool *pgxpool.Pool, log slog.Handler) error {
+	consumer := payments.NewAccounting(pool, payments.WithLogger(slog.New(log)))
 	client, err := kgo.NewClient(append(consumer.KafkaClientOptions(), seeds)...)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func produce(ctx context.Context, seeds kgo.Opt, n, duplicates int) error {
 // dead lists what the filter picks of the dead letter, or sends it back.
 func dead(ctx context.Context, seeds kgo.Opt, filter local.Filter, send bool) (int, error) {
 	picked := 0
-	sent, err := payments.NewAccounting(nil).RedriveKafka(ctx, []kgo.Opt{seeds}, "payments.dead", func(l payments.DeadLetter) bool {
+	sent, err := redrive(ctx, seeds, func(l payments.DeadLetter) bool {
 		if !filter.Picks(l.Message, l.Reason, l.Time) {
 			return false
 		}
@@ -147,43 +147,44 @@ func dead(ctx context.Context, seeds kgo.Opt, filter local.Filter, send bool) (i
 	return sent, err
 }
 
+func redrive(ctx context.Context, seeds kgo.Opt, choose func(payments.DeadLetter) bool) (int, error) {
+	return payments.NewAccounting(nil).RedriveKafka(ctx, []kgo.Opt{seeds}, "payments.dead", choose)
+}
+
 // all consumes in the background, and shows what becomes of the messages.
 func all(ctx context.Context, seeds kgo.Opt, pool *pgxpool.Pool, n, duplicates int) error {
-	consuming, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
-		consumer := payments.NewAccounting(pool, payments.WithLogger(slog.New(slog.DiscardHandler)))
-		client, err := kgo.NewClient(append(consumer.KafkaClientOptions(), seeds)...)
-		if err != nil {
-			done <- err
-			return
-		}
-		defer client.Close()
-		done <- consumer.ConsumeKafka(consuming, client, payments.KafkaOptions{})
-	}()
+	running, stop := local.Background(ctx, func(ctx context.Context) error { return consume(ctx, seeds, pool, slog.DiscardHandler) })
+	err := show(running, seeds, pool, n, duplicates)
+	if err = errors.Join(err, stop()); err != nil {
+		return err
+	}
+	return local.Report(ctx, os.Stdout, pool)
+}
+
+func show(ctx context.Context, seeds kgo.Opt, pool *pgxpool.Pool, n, duplicates int) error {
 	if err := produce(ctx, seeds, n, duplicates); err != nil {
-		return errors.Join(err, ended(stop, done))
+		return err
 	}
 	lost := (n - 13 + 49) / 50 // those of merchant 404
 	if err := local.Until(ctx, pool, "SELECT count(*) = $1 FROM inbox", n-lost); err != nil {
-		return errors.Join(err, ended(stop, done))
+		return err
+	}
+	err := local.Repeat(ctx, func() (bool, error) {
+		ids := map[string]bool{}
+		_, err := redrive(ctx, seeds, func(l payments.DeadLetter) bool { ids[l.ID] = true; return false })
+		return len(ids) == lost, err
+	})
+	if err != nil {
+		return err
 	}
 	fmt.Println("\nmerchant 404 opens an account, and its dead letters are sent back, twice")
 	if _, err := pool.Exec(ctx, "INSERT INTO merchant VALUES (404, 0)"); err != nil {
-		return errors.Join(err, ended(stop, done))
+		return err
 	}
 	for range 2 {
 		if _, err := dead(ctx, seeds, local.Filter{Reason: "expectation"}, true); err != nil {
-			return errors.Join(err, ended(stop, done))
+			return err
 		}
 	}
-	if err := local.Until(ctx, pool, "SELECT count(*) = $1 FROM inbox", n); err != nil {
-		return errors.Join(err, ended(stop, done))
-	}
-	return errors.Join(ended(stop, done), local.Report(ctx, os.Stdout, pool))
-}
-
-func ended(stop func(), done chan error) error {
-	stop()
-	return <-done
+	return local.Until(ctx, pool, "SELECT count(*) = $1 FROM inbox", n)
 }

@@ -49,17 +49,38 @@ func ServeMetrics(ctx context.Context, addr string) {
 	go func() { _ = server.ListenAndServe() }()
 }
 
+// Background runs a consumer until stop is called, which returns how it ended. The context is done when it has ended.
+func Background(ctx context.Context, consume func(context.Context) error) (running context.Context, stop func() error) {
+	consuming, cancel := context.WithCancel(ctx)
+	running, ended := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		defer ended()
+		done <- consume(consuming)
+	}()
+	return running, func() error { cancel(); return <-done }
+}
+
 // Until waits until a query says yes.
 func Until(ctx context.Context, pool *pgxpool.Pool, query string, args ...any) error {
-	for done := false; !done; {
-		if err := pool.QueryRow(ctx, query, args...).Scan(&done); err != nil {
+	return Repeat(ctx, func() (done bool, err error) {
+		err = pool.QueryRow(ctx, query, args...).Scan(&done)
+		return done, err
+	})
+}
+
+// Repeat tries something until it is done.
+func Repeat(ctx context.Context, try func() (done bool, err error)) error {
+	for {
+		if done, err := try(); done || err != nil {
 			return err
 		}
-		if !done {
-			time.Sleep(20 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return nil
 }
 
 // Report prints what the database holds, and what was counted.
